@@ -40,6 +40,10 @@ class ModelFileError(InputError):
     """A saved model that cannot or must not be opened."""
 
 
+class ModelKindError(ModelFileError):
+    """A model of amounts where one of labels is wanted, or the other way round."""
+
+
 class NotKeptError(InputError, AttributeError):
     """An attribute that a loaded model does not have; as an AttributeError it is none for ``hasattr`` and ``dir``."""
 

@@ -17,6 +17,7 @@ from fairwise import PairwiseFairClassifier
 from fairwise.auditing import audit
 from fairwise.constraints.budgets import attribute_budgets, judge_budgets
 from fairwise.constraints.pairs import PairRows
+from fairwise.errors import InputError
 from fairwise.judgments import Answer, Judgments
 
 if TYPE_CHECKING:
@@ -312,3 +313,41 @@ def test_simulated_judges_are_called_so() -> None:
         result = audit(pd.Series({1: 0.0, 2: 0.5}), Judgments(judgments), 0.1)
         assert f"of {who} about" in str(result)
         assert f"of {who}<" in result._repr_html_()
+
+
+@pytest.mark.parametrize("better", [0, 1])
+def test_amounts_are_audited_as_shares_of_their_range(
+    panel: Callable[..., tuple[Judgments, pd.Series]], better: int
+) -> None:
+    judgments, scores = panel(3)
+    groups = pd.Series(np.where(scores.index < 4, "x", "y"), index=scores.index, name="side")
+    shares = audit(scores, judgments, 0.1, better, groups=groups)
+    amounts = audit(500 + 1500 * scores, judgments, 0.1, better, groups=groups, score_range=(500, 2000))
+    for table in ("overall", "by_judge", "by_pair"):
+        pd.testing.assert_frame_equal(getattr(amounts, table), getattr(shares, table))
+    assert amounts.by_group is not None
+    assert shares.by_group is not None
+    assert list(amounts.by_group) == ["attribute", "group", "people", "mean_score"]
+    np.testing.assert_allclose(amounts.by_group["mean_score"], 500 + 1500 * shares.by_group["selection_rate"])
+    assert amounts.group_gaps is not None
+    assert shares.group_gaps is not None
+    np.testing.assert_allclose(amounts.group_gaps["mean_score"], 1500 * shares.group_gaps["selection_rate"])
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"score_range": (0.2, 1)}, "is not in score_range.*allowed: 0.2 to 1"),
+        ({"score_range": (1, 0)}, "the least comes first"),
+        ({"score_range": 3}, "give .least, largest., or None"),
+        ({"score_range": (0, np.inf)}, "give .least, largest., or None"),
+        ({"score_range": (0, 1), "classes": ["a", "b"]}, "is for amounts"),
+    ],
+)
+def test_a_range_that_does_not_fit_is_refused(
+    panel: Callable[..., tuple[Judgments, pd.Series]], given: dict[str, Any], told: str
+) -> None:
+    judgments, scores = panel(3)
+    scores = scores.where(scores.index != scores.index[0], 0.0)
+    with pytest.raises(InputError, match=told):
+        audit(scores, judgments, 0.1, 1, **given)

@@ -138,6 +138,7 @@ def audit(
     weighting: Weighting = "answers",
     groups: pd.Series | pd.DataFrame | None = None,
     outcome: pd.Series | None = None,
+    score_range: tuple[float, float] | None = None,
     id: str | None = None,  # noqa: A002
     confidence: float = 0.95,
     client: object = None,
@@ -167,6 +168,10 @@ def audit(
         Group of everyone in ``scores`` by person id; one column for each way of dividing people.
     outcome : Series, optional
         One of the two labels by person id, for error rates of the groups.
+    score_range : (float, float), optional
+        For scores that are amounts: the least and the largest that there may be. All is then about shares of that
+        range; ``favorable_label=1`` says that more is better for a person, 0 that less is. Of groups there is then
+        ``mean_score``, in the units of the scores, and no rate.
     id : str, optional
         The column of ``scores`` that holds the ids, where they are not in an index.
     confidence : float
@@ -189,6 +194,11 @@ def audit(
     """
     judgments = checks.some_judgments(judgments)
     gamma = checks.fraction("gamma", gamma)
+    ends = checks.score_range(score_range)
+    if ends is not None and (classes is not None or outcome is not None):
+        raise InputError(
+            "score_range= is for amounts: classes= and outcome=, error rates of labels, do not go with it."
+        )
     labels = two_classes(classes, to_pandas(outcome))
     unnamed = classes is None and outcome is None
     checks.direction(favorable_label, labels, judgments, ", or name the two labels: classes=" if unnamed else "")
@@ -197,12 +207,14 @@ def audit(
     judged = judgments.person_ids()
     in_blocks = scores_in_blocks(scores, id)
     if in_blocks is not None:
-        if groups is not None or outcome is not None:
-            raise InputError("groups= and outcome= need the scores in memory, not a table that is read in blocks.")
+        if groups is not None or outcome is not None or ends is not None:
+            raise InputError(
+                "groups=, outcome= and score_range= need the scores in memory, not a table that is read in blocks."
+            )
         by_person = judged_scores(in_blocks, judgments, client)
         of_label_1 = by_person.to_numpy()
     else:
-        by_person = checked_scores(scores, judgments, id)
+        by_person = checked_scores(scores, judgments, id, ends)
         # Rows of frames without an index are in the order of the scores.
         groups, outcome = to_pandas(groups, by_person.index), to_pandas(outcome, by_person.index)
         of_label_1 = by_person.to_numpy()[positions_of(by_person.index, judged, "scores")]
@@ -210,7 +222,7 @@ def audit(
     favorable = pd.Series(1.0 - of_label_1 if first_is_good else of_label_1, index=judged)
     if outcome is not None and groups is None and (classes is not None or labels == (0, 1)):
         raise InputError("outcome= is for the error rates of groups: give groups= too")
-    by_group, group_gaps = _group_tables(by_person, groups, outcome, labels)
+    by_group, group_gaps = _group_tables(by_person, groups, outcome, labels, ends)
 
     measured = measure(PairRows.from_judgments(judgments), favorable, gamma)
     averages = answer_means(measured, weighting)
@@ -259,12 +271,29 @@ def _overall(measured: MeasuredAnswers, averages: AnswerMeans, n_people: int, en
 
 
 def _group_tables(
-    scores: pd.Series, groups: object, outcome: object, classes: tuple[object, object]
+    scores: pd.Series,
+    groups: object,
+    outcome: object,
+    classes: tuple[object, object],
+    ends: tuple[float, float] | None,
 ) -> tuple[pd.DataFrame, pd.DataFrame] | tuple[None, None]:
     if groups is None:
         return None, None
     labels = None if outcome is None else checked_outcome(outcome, scores.index, classes)
-    return tables.group_tables(scores.to_numpy(dtype=float), checked_groups(groups, scores.index), labels)
+    found = tables.group_tables(scores.to_numpy(dtype=float), checked_groups(groups, scores.index), labels)
+    return found if ends is None else _in_units(*found, ends)
+
+
+def _in_units(
+    by_group: pd.DataFrame, gaps: pd.DataFrame, ends: tuple[float, float]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Means of shares of a range as means of amounts: no rate of a label."""
+    low, width = ends[0], ends[1] - ends[0]
+    named = {"selection_rate": "mean_score"}
+    by_group, gaps = by_group.rename(columns=named), gaps.rename(columns=named)
+    return by_group.assign(mean_score=low + width * by_group["mean_score"]), gaps.assign(
+        mean_score=width * gaps["mean_score"]
+    )
 
 
 _LINES = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import inf
 from numbers import Integral, Real
 from reprlib import repr as shortened
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fairwise.errors import InputError, JudgmentsError
+from fairwise.errors import InputError, JudgmentsError, quote
 from fairwise.judgments import Judgments
 
 _FIT_PARAMS = ("sample_weight", "sensitive_features")
@@ -55,6 +55,19 @@ def fit_params(given: Iterable[str]) -> None:
     for name in given:
         if name not in _FIT_PARAMS:
             raise InputError(f"{name}= is not known: besides its own settings this takes {' and '.join(_FIT_PARAMS)}.")
+
+
+def score_range(value: object) -> tuple[float, float] | None:
+    """The least and the largest amount, or None for scores from 0 to 1."""
+    if value is None:
+        return None
+    numbers = list(value) if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str) else []
+    if len(numbers) != 2 or not all(isinstance(one, Real) and np.isfinite(float(one)) for one in numbers):
+        raise InputError(f"score_range={quote(value)} is not allowed: give (least, largest), or None.")
+    low, high = map(float, numbers)
+    if not low < high:
+        raise InputError(f"score_range={quote(value)} is not allowed: the least comes first.")
+    return low, high
 
 
 def direction(favorable_label: Any, labels: Iterable[object], judgments: Judgments, more: str = "") -> None:

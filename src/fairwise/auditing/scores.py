@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from fairwise.learning.large.passes import Span
 
 
-def checked_scores(given: Any, judgments: Judgments, id_column: str | None = None) -> pd.Series:
-    """P(label = 1) by person id, every one a number from 0 to 1.
+def checked_scores(
+    given: Any, judgments: Judgments, id_column: str | None = None, ends: tuple[float, float] | None = None
+) -> pd.Series:
+    """P(label = 1) by person id, every one a number from 0 to 1; or amounts between two ``ends``, as shares of that.
 
     Judgments by position go with a plain array or a Series numbered 0, 1, …; ids are never matched to positions. A
     frame has the scores in a column ``score`` and the ids in ``id_column``.
@@ -50,6 +52,8 @@ def checked_scores(given: Any, judgments: Judgments, id_column: str | None = Non
             "scores: the judgments name people by position, so the scores must be in that order: give scores.to_numpy()"
         )
     checked = pd.Series(_numbers(scores, "scores"), index=scores.index)
+    if ends is not None:
+        return _shares(checked, ends)
     outside = checked[(checked < 0) | (checked > 1)]
     if len(outside):
         raise InputError(
@@ -57,6 +61,17 @@ def checked_scores(given: Any, judgments: Judgments, id_column: str | None = Non
             f"{_more(len(outside))}; allowed: 0 to 1, the probability of label 1"
         )
     return checked
+
+
+def _shares(amounts: pd.Series, ends: tuple[float, float]) -> pd.Series:
+    low, high = ends
+    outside = amounts[(amounts < low) | (amounts > high)]
+    if len(outside):
+        raise InputError(
+            f"scores: {float(outside.iloc[0])!r} for person {quote(outside.index[0])} is not in score_range"
+            f"{_more(len(outside))}; allowed: {low:g} to {high:g}"
+        )
+    return (amounts - low) / (high - low)
 
 
 def two_classes(classes: object, outcome: object) -> tuple[object, object]:

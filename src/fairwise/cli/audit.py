@@ -2,7 +2,7 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from typer import Option
@@ -53,6 +53,7 @@ _GROUP_HEADINGS = {
     "attribute": "column",
     "group": "group",
     "people": "people",
+    "mean_score": "mean",
     "selection_rate": "label 1",
     "base_rate": "true rate",
     "error": "error",
@@ -78,6 +79,13 @@ def audit(
             "--labels", help="The two labels, if not 0,1; scores are of the second: bad,good.", metavar="LABEL,LABEL"
         ),
     ] = "",
+    score_range: Annotated[
+        tuple[float, float] | None,
+        Option("--range", help="Scores are amounts: the least and the largest that may be.", metavar="LEAST MOST"),
+    ] = None,
+    better: Annotated[
+        Literal["more", "less"] | None, Option("--better", help="With --range: what is better for a person.")
+    ] = None,
     weighting: WeightingOption = "answers",
     people: Annotated[Path | None, _groups_option("--people", help="Table of people, for --groups.")] = None,
     people_id: Annotated[
@@ -100,20 +108,27 @@ def audit(
     """
     if bool(groups) != (people is not None) or (outcome is not None and not groups):
         raise typer.BadParameter("rates of groups need both --people and --groups (and --outcome for error rates).")
+    if score_range is None and better is not None:
+        raise typer.BadParameter("--better goes with --range; of labels give --favorable-label.")
+    if score_range is not None and (labels or favorable_label is not None or outcome is not None):
+        raise typer.BadParameter("--range is for amounts: give --better, and no labels and no --outcome.")
     if out is not None:
         check_target(out, TABLES, [scores, judgments.judgments, people])
     from fairwise.auditing import audit as audited
     from fairwise.auditing.scores import positions_of
 
-    large = None if groups else scores_in_blocks(scores, id, score, shared=dask is not None)
+    large = None if groups or score_range else scores_in_blocks(scores, id, score, shared=dask is not None)
     answers, account = judgments.read()
     scored: Any = large
     if large is None:
-        scored = _scores(scores, id, score)
+        scored = _scores(scores, id, score, score_range)
         # Refuses, by the file's name, people without a score.
         positions_of(scored.index, answers.person_ids(), str(scores))
     about = {} if people is None else _groups(scored.index, people, people_id or id, names(groups), outcome)
-    about |= _direction(names(labels), about.get("outcome"), favorable_label, ordered=answers.has_ordered)
+    if score_range is None:
+        about |= _direction(names(labels), about.get("outcome"), favorable_label, ordered=answers.has_ordered)
+    else:
+        about |= {"score_range": score_range, "favorable_label": _better(better, ordered=answers.has_ordered)}
     with dask_client(dask) as client:
         result = audited(scored, answers, gamma, weighting=weighting, client=client, **about)
     if out is not None:
@@ -122,9 +137,18 @@ def audit(
         print_json(_json(result) | {"imported": None if account is None else account.as_json(), "pairs": out})
         return
     print_import(account)
-    _show(result)
+    _show(result, "amounts as shares of the range" if score_range else "chances of the good outcome")
     if out is not None:
         echo(f"\nEvery pair, the worst first, is in {out}.")
+
+
+def _better(better: str | None, *, ordered: bool) -> int | None:
+    if better is None and ordered:
+        raise InputError(
+            "some answers are ordered ('A at least as well as B'), so it must be known whether a larger amount is "
+            "better for a person: give --better more or --better less"
+        )
+    return None if better is None else int(better == "more")
 
 
 def _direction(
@@ -153,7 +177,7 @@ def _direction(
     }
 
 
-def _scores(path: Path, id_column: str, score_column: str) -> "pd.Series[Any]":
+def _scores(path: Path, id_column: str, score_column: str, ends: tuple[float, float] | None) -> "pd.Series[Any]":
     import pandas as pd
 
     from fairwise.tables.people_file import PeopleFile
@@ -162,8 +186,10 @@ def _scores(path: Path, id_column: str, score_column: str) -> "pd.Series[Any]":
     cells = file.column(score_column)
     numbers = pd.to_numeric(cells, errors="coerce").astype(float)
     shown = cells.where(cells.notna(), None)
-    rule = "is not the probability of label 1; allowed: a number from 0 to 1"
-    file.source.refuse(~numbers.between(0, 1).to_numpy(dtype=bool), score_column, shown, rule)
+    low, high = ends or (0.0, 1.0)
+    what = "is not the probability of label 1" if ends is None else "is no amount of --range"
+    rule = f"{what}; allowed: a number from {low:g} to {high:g}"
+    file.source.refuse(~numbers.between(low, high).to_numpy(dtype=bool), score_column, shown, rule)
     return numbers
 
 
@@ -182,7 +208,7 @@ def _groups(
     return found
 
 
-def _show(result: "Audit") -> None:
+def _show(result: "Audit", treated: str) -> None:
     from fairwise.auditing.audit import NOT_COVERED
     from fairwise.constraints.violations import PRECISION
 
@@ -190,7 +216,7 @@ def _show(result: "Audit") -> None:
     echo("\n".join(line for line in overall if not line.startswith("Person ")))
     worst = _worst(result)
     if worst:
-        heading("Worst pairs (chances of the good outcome)")
+        heading(f"Worst pairs ({treated})")
         echo("\n".join(worst))
     judges = result.by_judge
     if len(judges) > 1 and (judges["mean_excess"] > PRECISION).any():
@@ -207,6 +233,8 @@ def _show(result: "Audit") -> None:
     if result.by_group is not None:
         heading("Groups")
         print_frame(result.by_group, _GROUP_HEADINGS)
+        if "mean_score" in result.by_group:
+            return
         echo("Rates of label 1, whichever label is good; FPR and TPR: among people with label 0 and with label 1.")
 
 

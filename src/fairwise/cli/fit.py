@@ -73,6 +73,7 @@ def fit(
       --out model.skops
     """
     _check_targets(out, prices, [people.people, judgments.judgments])
+    _check_amounts(learning, dask, deterministic=deterministic)
     from fairwise.learning.estimator import PairwiseFairClassifier
 
     large = _in_blocks(people, learning, dask, in_memory=deterministic or predicted > 0)
@@ -109,7 +110,11 @@ def fit(
                 "judges": answers.n_judges,
                 "answers": len(answers.asked().counted()),
                 "predicted": answers.n_predicted,
-                "classes": model.classes_.tolist(),
+                **(
+                    {"amounts": model.amounts_.tolist()}
+                    if learning.of_amounts
+                    else {"classes": model.classes_.tolist()}
+                ),
                 "features": model.features_,
                 "group_rules": model.group_rules_,
                 "classifiers": len(model.weights_),
@@ -151,6 +156,13 @@ def _check_targets(out: Path | None, prices: Path | None, inputs: list[Path | No
         check_target(prices, PRICES, [*inputs, out])
 
 
+def _check_amounts(learning: LearningOptions, dask: str | None, *, deterministic: bool) -> None:
+    if learning.of_amounts and (deterministic or dask is not None):
+        raise InputError(
+            "--deterministic and --dask: are for labels; what a model of amounts says is no matter of chance"
+        )
+
+
 def _in_blocks(
     people: PeopleOptions, learning: LearningOptions, dask: str | None, *, in_memory: bool
 ) -> "LargeTable | None":
@@ -186,6 +198,8 @@ def _measured(
     deterministic: bool,
 ) -> "tuple[HeldOut | None, str]":
     """Refit on parts; with too few judgments to split, say so instead of losing the fit."""
+    if task.of_amounts:
+        return None, "of models of amounts it is not measured yet."
     if model.certificate_.stopped == "interrupted":
         return None, "the search was interrupted."
     from fairwise.auditing import held_out

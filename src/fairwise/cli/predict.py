@@ -1,13 +1,17 @@
 """``fairwise predict``: apply a model that was kept by ``fairwise fit``."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Option
 
 from fairwise.cli.options import with_option_groups
+from fairwise.cli.options.models import load_model
 from fairwise.cli.options.people import IdColumn, PeoplePath
 from fairwise.cli.terminal import TABLES, Json, check_target, echo, print_json, write_table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @with_option_groups
@@ -24,7 +28,8 @@ def predict(
 ) -> None:
     r"""Give people the scores of a model: the probability of label 1, and one label drawn with it.
 
-    Of more than two labels the score is how well a person is treated, and each label's probability is written, too.
+    Of more than two labels the score is how well a person is treated, and each label's probability is written, too;
+    of amounts it is the share of the range that is good for them, and the amount is written beside it.
     Columns that the model does not use, such as the outcome, may be there and are ignored.
 
     Example:
@@ -35,13 +40,15 @@ def predict(
     check_target(out, TABLES, [model, people])
     import pandas as pd
 
-    from fairwise.learning.estimator import PairwiseFairClassifier
     from fairwise.tables.people_file import PeopleFile
 
-    fitted = PairwiseFairClassifier.load(model)
+    fitted = load_model(model)
     file = PeopleFile.read(people, id)
     named = hasattr(fitted, "feature_names_in_")
     rows = file.features(only=fitted.features_ if named else list(file.table.columns))
+    if hasattr(fitted, "amounts_"):
+        _predict_amounts(fitted, rows, out, as_json=as_json)
+        return
     chances, label = fitted.predict_proba(rows), fitted.predict(rows, draw=draw)
     labels = fitted.classes_.tolist()
     several = len(labels) > 2
@@ -65,3 +72,18 @@ def predict(
     echo(f"score: the probability of {one!r} (label 1); on average {scores['score'].mean():.3f}.")
     how = "the same person always gets the same draw" if draw == "independent" else "one draw decides about everyone"
     echo(f"label: {zero!r} or {one!r}, drawn with that probability; {how}.")
+
+
+def _predict_amounts(fitted: Any, rows: "pd.DataFrame", out: Path, *, as_json: bool) -> None:
+    import pandas as pd
+
+    amounts = fitted.predict(rows)
+    scores = pd.DataFrame({"id": rows.index, "score": fitted.predict_value(rows), "amount": amounts})
+    write_table(scores, out)
+    low, high = float(fitted.amounts_[0]), float(fitted.amounts_[-1])
+    if as_json:
+        print_json({"people": len(scores), "scores": out, "range": [low, high], "mean_amount": float(amounts.mean())})
+        return
+    echo(f"{len(scores)} people written to {out}.")
+    echo(f"amount: what each is given, from {low:g} to {high:g}; on average {amounts.mean():g}.")
+    echo("score: how good that is for them, from 0 to 1 as a share of the range.")

@@ -76,6 +76,10 @@ def report(
       --judgments judgments.csv --favorable-label 0 --groups race,sex \
       --question "Should these two be treated alike?" --out report.html
     """
+    if learning.of_amounts:
+        raise InputError(
+            "a report is about labels so far; of amounts there are fairwise fit, predict, show and audit --range"
+        )
     check_target(out, _PAGES, [people.people, judgments.judgments, model, prices, frontier])
     if prices is not None and model is None:
         raise InputError("--prices: are those of --model; give both, or neither to fit now")

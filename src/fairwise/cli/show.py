@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from fairwise.cli.options import with_option_groups
+from fairwise.cli.options.models import load_model
 from fairwise.cli.terminal import Json, echo, print_json
 from fairwise.errors import InputError
 
@@ -34,9 +35,7 @@ def show(
     given = [value is not None for value in (person, people, id)]
     if any(given) and not all(given):
         raise InputError("--person, --people and --id: are needed together, to explain the model for one person")
-    from fairwise.learning.estimator import PairwiseFairClassifier
-
-    fitted = PairwiseFairClassifier.load(model)
+    fitted = load_model(model)
     if person is None or people is None or id is None:
         if as_json:
             print_json(_rules(fitted.rules_))

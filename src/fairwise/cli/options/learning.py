@@ -36,14 +36,15 @@ if TYPE_CHECKING:
     from fairwise.cli.options.people import PeopleOptions, TrainingPeople
     from fairwise.judgments import Judgments
     from fairwise.judgments.translation import Account
-    from fairwise.learning.estimator import PairwiseFairClassifier
     from fairwise.learning.solvers.progress import FitProgress
 
 
 Estimator = Literal["linear", "linear-regression", "tree"]
+OutcomeKind = Literal["yes-no", "tiers", "amount"]
 Solver = Literal["column-generation", "no-regret"]
 Weighting = Literal["answers", "panel"]
 
+_OF_KIND = ("outcome_kind", "outcome_range", "better")
 _NO_EXCESS = BudgetOption(0.0)
 _AFFORDABLE = ThresholdsOption("auto")
 _asked = partial(Option, rich_help_panel="What is asked for")
@@ -52,6 +53,9 @@ BOUND_HELP = "How far two people's chances may differ against a judgment, 0 to 1
 EXCESS_HELP = "How much mean excess over gamma the panel may suffer, 0 to 1; none for no limit."
 _LABEL = "The good outcome, as written in the file; needed once an answer is ordered."
 _VALUES = "How good each outcome is, 0 to 1, where there are more than two: a CSV file with label and value."
+_KIND = "What is decided: yes-no (two labels), tiers (several, with --label-values) or an amount."
+_RANGE = "With --outcome-kind amount: the least and the largest that may be; those of the outcomes if left out."
+_BETTER = "With --outcome-kind amount: what is better for a person; needed once an answer is ordered."
 _RATES = "Rates of groups may differ from everyone's by so much: fpr:0.02:race (dp, tpr, fpr, eo, error)."
 _COUNTED = "How mean excess is counted when judges saw different pairs."
 Gamma = Annotated[float, _asked("--gamma", help=BOUND_HELP, parser=fraction, metavar="NUMBER")]
@@ -66,6 +70,11 @@ class LearningOptions:
     eta: Annotated[BudgetOption, _asked("--eta", help=EXCESS_HELP, parser=budget, metavar="NUMBER|none")] = _NO_EXCESS
     favorable_label: Annotated[str | None, _asked("--favorable-label", help=_LABEL, metavar="LABEL")] = None
     label_values: Annotated[Path | None, _asked("--label-values", help=_VALUES, metavar="FILE")] = None
+    outcome_kind: Annotated[OutcomeKind | None, _asked("--outcome-kind", help=_KIND)] = None
+    outcome_range: Annotated[
+        tuple[float, float] | None, _asked("--outcome-range", help=_RANGE, metavar="LEAST MOST")
+    ] = None
+    better: Annotated[Literal["more", "less"] | None, _asked("--better", help=_BETTER)] = None
     judge_budgets: Annotated[
         float | None,
         _asked(
@@ -109,19 +118,58 @@ class LearningOptions:
     random_state: Annotated[int, _model("--seed", help="Of draws and splits.", min=0, max=2**31 - 1)] = 0
 
     def __post_init__(self) -> None:
-        """Refuse several divisions into groups at once: one fit has one."""
+        """Refuse several divisions into groups at once, as one fit has one, and options that contradict each other."""
+        self._check_kind()
         if len({rule.columns for rule in self.group_constraints or ()}) > 1:
             raise typer.BadParameter(
                 "--group-constraint: all rules of one fit must name the same columns; "
                 "for groups of several columns write fpr:0.02:race+sex."
             )
 
+    @property
+    def of_amounts(self) -> bool:
+        """Whether amounts are learned, and not labels."""
+        return self.outcome_kind == "amount"
+
+    def _check_kind(self) -> None:
+        labels = {"--favorable-label": self.favorable_label, "--label-values": self.label_values}
+        amounts = {"--outcome-range": self.outcome_range, "--better": self.better}
+        for name in (name for name, given in (labels if self.of_amounts else amounts).items() if given is not None):
+            raise typer.BadParameter(
+                f"{name} {'is for labels, not' if self.of_amounts else 'goes with'} --outcome-kind amount."
+            )
+        if self.outcome_kind == "tiers" and self.label_values is None:
+            raise typer.BadParameter("--outcome-kind tiers needs --label-values, how good each outcome is.")
+        if self.outcome_kind == "yes-no" and self.label_values is not None:
+            raise typer.BadParameter("--label-values goes with --outcome-kind tiers; of two, give --favorable-label.")
+        if not self.of_amounts:
+            return
+        if self.estimator == "linear" or self.solver != "column-generation":
+            raise typer.BadParameter(
+                "--outcome-kind amount needs --estimator tree (proven) or linear-regression, and no --solver."
+            )
+        if self.group_constraints:
+            raise typer.BadParameter(
+                "--group-constraint is about labels; of amounts it is not on the command line yet."
+            )
+
+    def amount_settings(self) -> dict[str, Any]:
+        """Return keywords for PairwiseFairRegressor."""
+        shared = ("estimator", "gamma", "max_depth", "judge_budgets", "weighting", "tol", "max_iter", "time_limit")
+        return {name: getattr(self, name) for name in (*shared, "max_classifiers", "random_state", "outcome_range")} | {
+            "eta": self.eta.limit,
+            "max_thresholds": self.max_thresholds.most,
+            "features": names(self.features) or None,
+            "larger_is_better": None if self.better is None else self.better == "more",
+        }
+
     def settings(self, favorable_label: object, labels: Iterable[object] = ()) -> dict[str, Any]:
         """Return keywords for PairwiseFairClassifier, checked before any long work; labels as in the table."""
         from fairwise.learning.estimator import PairwiseFairClassifier
         from fairwise.learning.settings import FitSettings
 
-        settings = vars(self) | {
+        own = {name: value for name, value in vars(self).items() if name not in _OF_KIND}
+        settings = own | {
             "eta": self.eta.limit,
             "max_thresholds": self.max_thresholds.most,
             "features": names(self.features) or None,
@@ -209,12 +257,15 @@ class TrainingData:
     account: Account | None
     settings: dict[str, Any]
     sensitive: pd.DataFrame | None
+    of_amounts: bool = False
 
     @classmethod
     def read(
         cls, people: PeopleOptions, judgments: JudgmentsOptions, learning: LearningOptions, *, to_fit: bool = True
     ) -> TrainingData:
         """Read both files and check every setting, before any long work."""
+        if learning.of_amounts:
+            return cls._of_amounts(people, judgments, learning)
         table = people.read(names(learning.features), several=learning.label_values is not None)
         settings = learning.settings(table.label(learning.favorable_label), table.outcome.unique().tolist())
         answers, account = judgments.read(table.features)
@@ -226,11 +277,23 @@ class TrainingData:
             )
         return cls(table, answers, account, settings, learning.sensitive_features(table))
 
-    def model(self) -> PairwiseFairClassifier:
-        """Return a model with these settings, not fitted yet."""
-        from fairwise.learning.estimator import PairwiseFairClassifier
+    @classmethod
+    def _of_amounts(cls, people: PeopleOptions, judgments: JudgmentsOptions, learning: LearningOptions) -> TrainingData:
+        table = people.read(names(learning.features), amounts=True)
+        answers, account = judgments.read(table.features)
+        if answers.has_ordered and learning.better is None:
+            raise InputError(
+                "some answers are ordered ('A at least as well as B'), so it must be known whether a larger amount is "
+                "better for a person: give --better more or --better less"
+            )
+        return cls(table, answers, account, learning.amount_settings(), None, of_amounts=True)
 
-        return PairwiseFairClassifier(**self.settings)
+    def model(self) -> Any:
+        """Return a model with these settings, not fitted yet: a classifier, or of amounts a regressor."""
+        from fairwise.learning.estimator import PairwiseFairClassifier
+        from fairwise.learning.regressor import PairwiseFairRegressor
+
+        return (PairwiseFairRegressor if self.of_amounts else PairwiseFairClassifier)(**self.settings)
 
     def fitted(
         self,
@@ -238,14 +301,15 @@ class TrainingData:
         callback: Callable[[FitProgress], object] | None = None,
         *,
         deterministic: bool = False,
-    ) -> PairwiseFairClassifier:
+    ) -> Any:
         """Return the model, fitted; by a dask cluster where there is a client of one; perhaps without chance."""
+        more: dict[str, Any] = {} if self.of_amounts else {"client": client}
         model = self.model().fit(
             self.people.features,
             self.people.outcome,
             judgments=self.judgments,
             sensitive_features=self.sensitive,
-            client=client,
             callback=callback,
+            **more,
         )
         return model.derandomize() if deterministic else model

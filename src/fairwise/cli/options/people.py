@@ -31,19 +31,33 @@ class PeopleOptions:
 
     people: PeoplePath
     id: IdColumn
-    outcome: Annotated[str, _option("--outcome", help="Column to predict: two values, or those of --label-values.")]
+    outcome: Annotated[
+        str, _option("--outcome", help="Column to predict: two values, those of --label-values, or amounts.")
+    ]
     drop: Annotated[str, _option("--drop", help="Columns not to learn from: race,sex.", metavar="COLUMNS")] = ""
 
-    def read(self, used: tuple[str, ...] = (), *, several: bool = False) -> TrainingPeople:
+    def read(self, used: tuple[str, ...] = (), *, several: bool = False, amounts: bool = False) -> TrainingPeople:
         """Read the table; the outcome is never among the columns to learn from. Those to be `used` must be there."""
         from fairwise.tables.people_file import PeopleFile
 
         drop = names(self.drop)
         file = PeopleFile.read(self.people, self.id, self.outcome, *drop, *used)
-        outcome = file.outcome(self.outcome, several=several)
+        outcome = _amounts(file, self.outcome) if amounts else file.outcome(self.outcome, several=several)
         unnamed = [name for name in file.table.columns if used and not name.strip()]  # row numbers, most often
         features = file.features(outcome=self.outcome, drop=(*drop, *unnamed))
         return TrainingPeople(file, features, outcome)
+
+
+def _amounts(file: PeopleFile, name: str) -> pd.Series[Any]:
+    """A column of amounts; whatever is no number is refused with its line."""
+    import numpy as np
+    import pandas as pd
+
+    column = file.column(name)
+    numbers = pd.to_numeric(column, errors="coerce").astype(float)
+    shown = column.where(column.notna(), None)
+    file.source.refuse(~np.isfinite(numbers.to_numpy()), name, shown, "is no amount; allowed: numbers")
+    return numbers.rename(name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +94,7 @@ def people_in_blocks(people: PeopleOptions, learning: LearningOptions, *, shared
         not two_passes
         or learning.group_constraints
         or learning.label_values
+        or learning.of_amounts
         or not _is_large(people.people, shared=shared)
     ):
         return None

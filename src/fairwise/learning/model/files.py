@@ -27,7 +27,7 @@ from sklearn.exceptions import InconsistentVersionWarning
 
 from fairwise.constraints.certificate import Certificate
 from fairwise.constraints.violations import STATUSES, WORDS_OF_0_1
-from fairwise.errors import ModelFileError, ModelVersionWarning
+from fairwise.errors import ModelFileError, ModelKindError, ModelVersionWarning
 from fairwise.learning.encoding import TableEncoder
 from fairwise.learning.estimator import PairwiseFairClassifier
 from fairwise.learning.model.amount_files import amounts_part, fill
@@ -204,7 +204,7 @@ def _require_kind(cls: type[Model], document: Document, path: str | PathLike[str
     wanted = PairwiseFairClassifier if document.get("amounts") is None else PairwiseFairRegressor
     if not issubclass(cls, wanted):
         what = "labels" if wanted is PairwiseFairClassifier else "amounts"
-        raise ModelFileError(f"{path}: a model of {what}; open it with {wanted.__name__}.load.")
+        raise ModelKindError(f"{path}: a model of {what}; open it with {wanted.__name__}.load.")
 
 
 def _other_versions(document: Document) -> dict[str, tuple[str, str]]:
