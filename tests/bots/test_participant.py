@@ -108,6 +108,7 @@ def panel(study: StudyFolder, count: int, *, noise: bool = False) -> list[Any]:
         pytest.param({}, id="four", marks=pytest.mark.slow),
         pytest.param({"answers": "two", "practice": False}, id="two"),
         pytest.param(ALWAYS_ON, id="all"),
+        pytest.param({"arms": [{"name": "usual"}, {"name": "other", "buttons": "reversed", "text": "Hm."}]}, id="arms"),
     ],
 )
 def test_what_they_think_is_what_is_exported(
@@ -137,6 +138,13 @@ def test_what_they_think_is_what_is_exported(
             wanted = [opinion if opinion == "same" else "no_constraint" for opinion in wanted]
         assert rows["answer"].tolist() == wanted
     assert len(set(said["answer"])) > 1
+
+
+def test_those_of_an_arm_recognise_people_by_what_it_shows(tmp_path: Path, serve: Callable[..., str]) -> None:
+    study = make(tmp_path, arms=[{"name": "usual"}, {"name": "few", "columns": ["age", "town"]}])
+    assert played(study, serve(study, tmp_path / "study.sqlite"), 8).answers == 48
+    with snapshot(tmp_path / "study.sqlite") as connection:
+        assert sorted(export.judges(connection, finished_only=True)["arm"]) == ["few"] * 4 + ["usual"] * 4
 
 
 def test_the_same_seed_says_the_same_to_the_same_pairs(tmp_path: Path, serve: Callable[..., str]) -> None:

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+import sqlalchemy as sa
 
 from fairwise.judgments import Answer
 from fairwise.store import answers, export, participants
 from fairwise.store.roster import progress, roster
 from fairwise.store.store import Store
+from fairwise.store.tables import participants as table
 from fairwise.study.arms import Arm
 from fairwise.study.designs import ArmTurns, ShownPair
 from fairwise.study.stages import Stage
@@ -106,6 +108,9 @@ def test_300_at_once_of_whom_a_fifth_leaves_are_even_if_assigned_at_the_end(
         assert found.total() == len(stayed)
         assert abs(found["a"] - found["b"]) <= 2
         assert {person.arm for person in everyone if person not in stayed} == {None}
+        taken = sa.select(table.c.arm_turn).where(table.c.arm_turn.is_not(None)).order_by(table.c.arm_turn)
+        turns = stores[0].read_now(lambda connection: list(connection.execute(taken).scalars()))
+        assert turns == list(range(len(stayed)))  # nobody's turn was given twice
 
 
 def test_300_at_once_of_whom_a_fifth_leaves_are_even_once_others_took_their_places(

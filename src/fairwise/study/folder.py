@@ -216,6 +216,9 @@ class StudyFolder:
     pictures: frozenset[str]
     """Names of the files with people's pictures."""
 
+    tried_arm: str | None = None
+    """In a trial of the study: the arm to which everyone comes."""
+
     @classmethod
     def open(cls, path: str | PathLike[str]) -> StudyFolder:
         """Read a study; errors name the file, the setting, the value and what is allowed."""
@@ -284,13 +287,17 @@ class StudyFolder:
     def arms_at_start(self) -> ArmTurns | None:
         """The arms in their order, where people are assigned when they agree; None if there are none, or later."""
         arms = self.settings.arms
-        return ArmTurns(arms, self.settings.seed) if arms and not assigned_late(arms) else None
+        return self._arm_turns if arms and not assigned_late(arms) else None
 
     @property
     def arms_at_end(self) -> ArmTurns | None:
         """The same where people are assigned when they finish the first round: arms differ only after it."""
-        arms = self.settings.arms
-        return ArmTurns(arms, self.settings.seed) if assigned_late(arms) else None
+        return self._arm_turns if assigned_late(self.settings.arms) else None
+
+    @property
+    def _arm_turns(self) -> ArmTurns:
+        arms = [arm for arm in self.settings.arms if self.tried_arm in (None, arm.name)]
+        return ArmTurns(arms, self.settings.seed)
 
     def people(self) -> pd.DataFrame:
         """Return everyone with the values behind what is shown, by id; no pictures: nothing is learned from them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
@@ -85,8 +85,8 @@ class TrialSite:
 
     def _opened(self, name: str, link: str) -> OpenTrial:
         host = self._trials.open(name)
-        study = host.study
-        assert study is not None
+        assert host.study is not None
+        study = replace(host.study, tried_arm=self._trials.arm(name))
         services = Services(
             host,
             study,

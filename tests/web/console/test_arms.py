@@ -80,3 +80,16 @@ def test_whoever_excludes_someone_does_not_see_their_arm(console_of: Callable[..
 
 def test_a_study_without_arms_says_nothing_of_them(console_of: Callable[..., Operating]) -> None:
     assert rows(console_of([])) == {}
+
+
+@pytest.mark.parametrize("arm", ["zebra", "okapi", "gnu", ""])
+def test_an_operator_tries_the_study_in_any_arm(make_study: Callable[..., Any], tmp_path: Path, arm: str) -> None:
+    with operating(make_study(pairs=3, arms=ARMS, practice=False).path, tmp_path / "study.sqlite") as console:
+        console.set_up()
+        assert all(f'<option value="{one["name"]}">' in console.get("/try").text for one in ARMS)
+        page = console.post("/try", **({"arm": arm} if arm else {}))
+        base = page.url.path.partition("/p/")[0]
+        page = console.client.post(f"{base}/consent", data={**hidden(page), "decision": "agree"})
+        page = console.client.post(page.url.path, data=hidden(page))
+        first = re.findall(r'<button[^>]* name="answer" value="(\w+)"', page.text)[0]
+        assert first == ("no_constraint" if arm == "okapi" else "same")  # what is no arm is the first of them

@@ -11,21 +11,21 @@ import sqlalchemy as sa
 from tests.support.changed_bundles import changed, in_table, put
 from tests.support.visits import Visit, hidden, visiting
 
+from fairwise.archive.backup import take_backup
 from fairwise.archive.bundle import PARTICIPANTS, write_bundle
-from fairwise.archive.restore import reopen_bundle
+from fairwise.archive.restore import reopen_bundle, restore_backup
 from fairwise.archive.verify import verify_bundle
 from fairwise.errors import InputError
 from fairwise.store import export
 from fairwise.store.store import Store
 from fairwise.store.tables import participants
+from fairwise.study.folder import StudyFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
     import pandas as pd
-
-    from fairwise.study.folder import StudyFolder
 
 QUESTION, TEXT = "Who of the two should come first?", "Think of *both* <b>people</b>."
 ARMS = [
@@ -178,6 +178,21 @@ def test_arms_are_drawn_again_from_a_bundle(bundle: Path, visit: Visit, tmp_path
     finally:
         store.close()
     assert set(judges["arm"]) == {"zebra", "okapi"}
+
+
+def test_a_backup_has_the_arms_and_a_withdrawal_takes_its_own_along(
+    visit: Visit, study: StudyFolder, tmp_path: Path
+) -> None:
+    begin(visit, "zebra")
+    mine = begin(visit, "okapi")
+    before = arms_of(visit)
+    take_backup(tmp_path / "backup.zip", study, tmp_path / "study.sqlite", with_secret=True)
+    restore_backup(tmp_path / "backup.zip", tmp_path / "again", None, "again.sqlite")
+    with visiting(StudyFolder.open(tmp_path / "again"), tmp_path / "again" / "again.sqlite") as restored:
+        assert arms_of(restored) == before
+        assert buttons(restored.get(f"{mine}/pair/1").text) == BUTTONS[::-1]
+    visit.post(f"{mine}/withdraw", **hidden(visit.get(f"{mine}/withdraw")))
+    assert arms_of(visit) == before[:-1]
 
 
 def test_arms_that_matter_only_in_a_second_round_are_given_at_the_end(

@@ -31,12 +31,14 @@ class TrialPages(ConsolePages):
     async def show(self, request: Request) -> Response:
         study = self._study()
         link = self._trials.link(self._trials.name_of(request.state.operator))
-        return self._page(request, "try", link=link, pairs=study.settings.pairs, hours=HOURS_KEPT)
+        return self._page(
+            request, "try", link=link, pairs=study.settings.pairs, hours=HOURS_KEPT, arms=study.settings.arms
+        )
 
     async def begin(self, request: Request) -> Response:
         self._trials.discard_old()
         name = self._trials.name_of(request.state.operator)
-        link = await self._beside(self._trials.begin, name, self._study())
+        link = await self._beside(self._trials.begin, name, self._study(), request.state.form.text("arm", 100))
         asyncio.get_running_loop().call_later(HOURS_KEPT * 3600 + 60, self._trials.discard_old)
         return RedirectResponse(link, 303)
 

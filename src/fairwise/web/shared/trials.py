@@ -18,7 +18,7 @@ from fairwise.web.shared.host import Host
 
 PATH = "/admin/try"
 HOURS_KEPT = 12
-_FOLDER, _STUDY, _DATABASE, _LINK = ".trials", "study", "trial.sqlite", "link"
+_FOLDER, _STUDY, _DATABASE, _LINK, _ARM = ".trials", "study", "trial.sqlite", "link", "arm"
 _COPIED = (".toml", ".md", ".parquet")
 _LEFT_OUT = ("jobs",)
 
@@ -45,8 +45,17 @@ class Trials:
         file = self.folder(name) / _LINK
         return f"{self.address(name)}/p/{file.read_text(encoding='ascii')}" if file.is_file() else None
 
-    def begin(self, name: str, study: StudyFolder) -> str:
-        """Copy the study as it is now, invite somebody to it, and return their address."""
+    def arm(self, name: str) -> str | None:
+        """The arm in which the study is tried; None if it has none."""
+        file = self.folder(name) / _ARM
+        return file.read_text(encoding="utf-8") if file.is_file() else None
+
+    def begin(self, name: str, study: StudyFolder, arm: str = "") -> str:
+        """Copy the study as it is now, invite somebody to it, and return their address.
+
+        They come to the `arm` of this name, or to the first: chance would always take them to the same one, and tell
+        where the first participant comes.
+        """
         self.end(name)
         folder = self.folder(name)
         folder.parent.mkdir(mode=0o700, exist_ok=True)
@@ -58,6 +67,8 @@ class Trials:
             token = host.keys.new()
             invite = partial(recruitment.invite, people=[(host.keys.hashed(token), "")], at=datetime.now(UTC))
             host.store.change_now(invite)
+        if arms := [one.name for one in study.settings.arms]:
+            (folder / _ARM).write_text(arm if arm in arms else arms[0], encoding="utf-8")
         (folder / _LINK).write_text(token, encoding="ascii")
         return f"{self.address(name)}/p/{token}"
 
