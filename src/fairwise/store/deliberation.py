@@ -107,14 +107,20 @@ def end_when_enough(connection: sa.Connection, enough: int, at: datetime) -> Non
         note(connection, Operator(0, BY_ITSELF, "owner"), END, f"{finished} have finished", at)
 
 
+def first_counts(connection: sa.Connection) -> Mapping[TwoPeople, Counter[Answer]]:
+    """How often each answer was given to each pair in the first round, without those whom an operator left out."""
+    counts: defaultdict[TwoPeople, Counter[Answer]] = defaultdict(Counter)
+    for one in _said(connection, answers.c.round == FIRST):
+        counts[one.two][one.answer] += 1
+    return counts
+
+
 def worth_discussing(connection: sa.Connection, prices: Mapping[TwoPeople, float]) -> list[ListedPair]:
     """By the answers of the first round: the most disputed pairs and, by a model's `prices`, the dearest, by turns.
 
     Left out is what fewer than four people answered, as nobody could be told what the others said.
     """
-    counts: defaultdict[TwoPeople, Counter[Answer]] = defaultdict(Counter)
-    for one in _said(connection, answers.c.round == FIRST):
-        counts[one.two][one.answer] += 1
+    counts = first_counts(connection)
     known = {two: answers for two, answers in sorted(counts.items()) if answers.total() > FEWEST_OTHERS}
     disputes = {two: (disagreement(answers.values()), answers.total()) for two, answers in known.items()}
     disputed = sorted((two for two in known if disputes[two][0] > 0), key=disputes.__getitem__, reverse=True)

@@ -34,6 +34,7 @@ from fairwise.store.housekeeping import Housekeeper, move_prices_out
 from fairwise.store.log_lines import with_log_lines
 from fairwise.study.languages import marked
 from fairwise.web.console.base import ConsolePages
+from fairwise.web.console.deliberation import DeliberationPages
 from fairwise.web.console.downloads import DownloadPages
 from fairwise.web.console.fits import FitPages
 from fairwise.web.console.help import HelpPages
@@ -332,6 +333,7 @@ ALL_PAGES: tuple[type[ConsolePages], ...] = (
     OneParticipantPages,
     RecruitmentPages,
     DownloadPages,
+    DeliberationPages,
     FitPages,
     ReportPages,
     ResultPages,

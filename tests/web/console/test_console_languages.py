@@ -47,7 +47,7 @@ def test_the_browser_decides_until_somebody_chooses(plain_console: Operating) ->
 
 @pytest.mark.parametrize("code", languages())
 def test_every_page_of_a_study_with_answers_and_models_opens(make_study: Any, tmp_path: Path, code: str) -> None:
-    study = make_study()
+    study = make_study(design={"fixed": 2}, deliberation={"on": True})
     with operating(study.path, tmp_path / "study.sqlite") as console:
         console.set_up()
         take_part(console, 3)

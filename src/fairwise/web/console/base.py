@@ -132,13 +132,22 @@ class ConsolePages:
     def _authorised(
         self, request: Request, action: str, about: str, change: Callable[[Connection], T]
     ) -> Callable[[Connection], T]:
+        def noted(connection: Connection, operator: Operator, now: datetime) -> T:
+            operators.note(connection, operator, action, about, now)
+            return change(connection)  # last, as some put files in their places
+
+        return self._by_operator(request, noted)
+
+    def _by_operator(
+        self, request: Request, change: Callable[[Connection, Operator, datetime], T]
+    ) -> Callable[[Connection], T]:
+        """A change that writes down itself what its operator does, if they may still do it."""
         token_hash, role = self._host.keys.hashed(cookie_of(request, COOKIE) or ""), request.state.role
 
         def authorised(connection: Connection) -> T:
             now = datetime.now(UTC)
             operator = operators.authorised(connection, token_hash, role, now)
-            operators.note(connection, operator, action, about, now)
-            return change(connection)  # last, as some put files in their places
+            return change(connection, operator, now)
 
         return authorised
 

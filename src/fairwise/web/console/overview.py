@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from fairwise.store.deliberation import how_many_returned
 from fairwise.store.erasure import days_off
 from fairwise.store.export import simulated_count
-from fairwise.store.study_state import standing
+from fairwise.store.study_state import SECOND, standing
 from fairwise.study.folder import StudyFolder
 from fairwise.study.languages import marked
 from fairwise.study.quality import NAMES
@@ -147,10 +148,16 @@ class OverviewPages(ConsolePages):
             "hour": last_hour(picture.answered_at, picture.at),
             "whole": whole_study(picture.answered_at, picture.at),
             "arms": _arms(picture, study),
+            "returned": await self._returned(study),
             "coverage": _coverage(picture, study.settings.design.anchor_people),
             "flag_names": NAMES,
             "left_after": int(LEFT_AFTER.total_seconds() // 60),
         }
+
+    async def _returned(self, study: StudyFolder) -> int | None:
+        """How many came back for the second round; None while there is none."""
+        on = study.settings.deliberation.on and self._host.standing.round == SECOND
+        return await self._read(how_many_returned) if on else None
 
     routes = (
         ConsoleRoute("GET", "/admin", overview, "viewer"),

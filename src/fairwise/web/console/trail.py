@@ -51,6 +51,11 @@ ACTIONS = {
     "model chosen": marked("Model chosen"),
     "result shown": marked("Result shown to participants"),
     "result hidden": marked("Result no longer shown"),
+    "first round ended": marked("First round ended"),
+    "second round opened": marked("Second round opened"),
+    "reason released": marked("Reason released to others"),
+    "reason hidden": marked("Reason hidden"),
+    "reason reported": marked("Reason reported by a participant"),
     "downloaded": marked("Downloaded"),
     "clock said to be right": marked("Clock said to be right"),
 }

@@ -1,0 +1,140 @@
+"""The second round: ending the first, opening the second, which pairs it is about, and which reasons others read."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+
+from sqlalchemy import Connection
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from fairwise.judgments import Answer
+from fairwise.store import deliberation, reasons
+from fairwise.store.deliberation import ListedPair, TwoPeople
+from fairwise.store.errors import NothingToDiscuss, NotYet
+from fairwise.store.fit_files import Fitted
+from fairwise.store.reasons import GivenReason
+from fairwise.store.study_state import FIRST, SECOND, Standing, standing
+from fairwise.study.cards import Card
+from fairwise.web.console.base import ConsolePages, ConsoleRoute
+from fairwise.web.shared.forms import whole_number
+from fairwise.web.shared.templating import facts_of
+
+_LONGEST_IDS = 100_000
+
+
+@dataclass(frozen=True)
+class DiscussedPair:
+    """A pair of the second round as operators see it."""
+
+    listed: ListedPair
+    people: tuple[Card, Card]
+    counts: Mapping[Answer, int]
+    """By the answers of the first round."""
+
+    reasons: list[GivenReason]
+
+
+class DeliberationPages(ConsolePages):
+    """Everything that operators decide about the second round."""
+
+    async def show(self, request: Request) -> Response:
+        study, now = self._study(), datetime.now(UTC)
+        settings = study.settings.deliberation
+        if not settings.on:
+            raise HTTPException(404)
+        stands = await self._read(standing)
+        prices = await self._beside(self._prices, stands)
+
+        def look(connection: Connection) -> tuple[list[DiscussedPair], deliberation.Returned]:
+            second = stands.round == SECOND
+            pairs = deliberation.round_list(connection) if second else deliberation.worth_discussing(connection, prices)
+            counts, by_pair = deliberation.first_counts(connection), defaultdict[TwoPeople, list[GivenReason]](list)
+            for reason in reasons.reasons_about(connection, {pair.two for pair in pairs}):
+                by_pair[reason.two].append(reason)
+            found = [
+                DiscussedPair(
+                    pair, (study.cards[pair.a], study.cards[pair.b]), counts.get(pair.two, {}), by_pair[pair.two]
+                )
+                for pair in pairs
+            ]
+            return found, deliberation.returned(connection, settings.pairs)
+
+        pairs, returned = await self._read(look)
+        return self._page(
+            request,
+            "second_round",
+            standing=stands,
+            over=stands.first_is_over(now, settings.until),
+            by_itself=settings,
+            pairs=pairs,
+            returned=returned,
+            reported=[reason for pair in pairs for reason in pair.reasons if reason.waits],
+            undecided=sum(reason.state is None for pair in pairs for reason in pair.reasons),
+            facts=facts_of,
+            answers=study.settings.allowed_answers,
+        )
+
+    def _prices(self, stands: Standing) -> Mapping[TwoPeople, float]:
+        """Of the model that was chosen, if one was."""
+        fitted = None if stands.chosen_job_id is None else Fitted.of(self._host.path, stands.chosen_job_id)
+        return {} if fitted is None else fitted.pair_prices
+
+    async def end(self, request: Request) -> Response:
+        if not self._study().settings.deliberation.on:
+            raise HTTPException(404)
+        if request.state.form.text("sure", 3) != "yes":
+            return self._to("/second-round?done=not-sure")
+        stands = await self._read(standing)
+        if stands.round != FIRST or stands.round_over:
+            return self._to("/second-round?done=round-known")
+        await self._noted(request, deliberation.END, "", partial(deliberation.end_first_round, at=datetime.now(UTC)))
+        self._host.look_again()
+        return self._to("/second-round?done=round-ended")
+
+    async def begin(self, request: Request) -> Response:
+        """Its list of pairs is made at this moment, and stays."""
+        settings = self._study().settings.deliberation
+        if not settings.on:
+            raise HTTPException(404)
+        if request.state.form.text("sure", 3) != "yes":
+            return self._to("/second-round?done=not-sure")
+        stands = await self._read(standing)
+        if stands.round != FIRST:
+            return self._to("/second-round?done=round-known")
+        prices, at = await self._beside(self._prices, stands), datetime.now(UTC)
+        change = partial(deliberation.open_second_round, at=at, until=settings.until, prices=prices)
+        try:
+            await self._noted(request, deliberation.OPEN, "", change)
+        except NotYet:
+            return self._to("/second-round?done=round-known")
+        except NothingToDiscuss:
+            return self._to("/second-round?done=nothing-to-discuss")
+        self._host.look_again()
+        return self._to("/second-round?done=round-opened")
+
+    async def decide(self, request: Request) -> Response:
+        """Release or hide the reasons that the form names: those that the operator saw, and no others."""
+        form = request.state.form
+        state, named = form.text("state", 10), form.text("reasons", _LONGEST_IDS).split()
+        ids = [number for text in named if (number := whole_number(text)) is not None]
+        if state not in reasons.ACTIONS or len(ids) < len(named) or not ids:
+            raise HTTPException(404)
+        change = partial(reasons.decide, answer_ids=ids, state=state)
+        await self._host.store.write(
+            self._by_operator(request, lambda connection, who, at: change(connection, operator=who, at=at))
+        )
+        place = form.text("place", 9)
+        return self._to(f"/second-round?done=reasons-decided{f'#pair-{place}' if place.isdigit() else ''}")
+
+    routes = (
+        ConsoleRoute("GET", "/admin/second-round", show, "viewer"),
+        ConsoleRoute("POST", "/admin/second-round/end", end, "owner"),
+        ConsoleRoute("POST", "/admin/second-round/open", begin, "owner"),
+        ConsoleRoute("POST", "/admin/second-round/reasons", decide, "owner"),
+    )
