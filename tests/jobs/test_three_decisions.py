@@ -94,7 +94,8 @@ def test_numbers_are_those_of_the_model(study: StudyFolder, model: PairwiseFairC
     assert [one.words for one in decisions] == ["sent home", "sent home under conditions", "kept in custody"]
     assert [one.given for one in decisions] == pytest.approx(chances.mean(axis=0).tolist())
     assert [one.really for one in decisions] == pytest.approx([(outcome == label).mean() for label in "012"])
-    assert fitted.influence is None
+    assert fitted.influence is not None
+    assert len(fitted.influence.judges) == 5
     assert fitted.own_place is not None
     assert len(model.group_rules_) == 3 * 2 * 2  # each decision, each town, above and below
 
@@ -109,7 +110,7 @@ def test_the_page_of_the_model(console: Operating, study: StudyFolder) -> None:
     assert "from 0 to 100 by how good what they get is" in page
     assert "How often the model makes each decision: Town" in page
     assert "The good outcome" not in page
-    assert "is not found out yet where there are several decisions" in page
+    assert "What each participant changes" in page
     german = visible(console.get("/fits/1", headers={"accept-language": "de"}).text)
     assert "Wer welche Entscheidung bekommt" in german
 

@@ -105,9 +105,8 @@ def perform(data: FitData, folder: JobFolder, workers: Workers, tell: Tell) -> N
 
 
 def leaves_out(data: FitData) -> bool:
-    """Whether it is found out what each participant changes: of few, of two decisions, where there may be a lot."""
-    wanted = data.settings.influence and not data.settings.deterministic
-    return wanted and not data.decisions and data.judgments.n_judges <= MOST_LEFT_OUT
+    """Whether it is found out what each participant changes: of few, and of models that may decide by lot."""
+    return data.settings.influence and not data.settings.deterministic and data.judgments.n_judges <= MOST_LEFT_OUT
 
 
 def compute(name: str, *arguments: Any) -> Any:
