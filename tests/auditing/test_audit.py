@@ -351,3 +351,37 @@ def test_a_range_that_does_not_fit_is_refused(
     scores = scores.where(scores.index != scores.index[0], 0.0)
     with pytest.raises(InputError, match=told):
         audit(scores, judgments, 0.1, 1, **given)
+
+
+def test_answers_that_nobody_gave_are_not_counted_as_given() -> None:
+    """All that is counted is that of the answers given; averages are those of all rows, as a certificate has them."""
+    rows = [
+        {"judge": "u", "a": 0, "b": 1, "answer": "same"},
+        {"judge": "u", "a": 0, "b": 2, "answer": "a_at_least_b"},
+        {"judge": "v", "a": 1, "b": 2, "answer": "no_constraint"},
+    ]
+    nobody = [
+        {"judge": "u", "a": 1, "b": 3, "answer": "same", "design": "predicted", "error_bound": 0.1},
+        {"judge": "v", "a": 2, "b": 3, "answer": "same", "design": "predicted", "error_bound": 0.1},
+    ]
+    scores = np.array([0.5, 0.5, 0.9, 0.1])
+    attributes = {"u": {"kind": "x"}, "v": {"kind": "y"}}
+    given = Judgments(rows, by="position", judge_attributes=attributes)
+    both = Judgments(
+        [*({**row, "design": "uniform", "error_bound": np.nan} for row in rows), *nobody],
+        by="position",
+        judge_attributes=attributes,
+    )
+    alone, whole = (audit(scores, said, gamma=0.1, favorable_label=1) for said in (given, both))
+    counts = ["answers", "in_force", "not_followed", "same", "a_at_least_b", "no_constraint", "share_followed"]
+    pd.testing.assert_series_equal(whole.overall.loc["value", counts], alone.overall.loc["value", counts])
+    assert whole.overall.loc["value", "predicted"] == 2
+    assert whole.overall.loc["value", "max_violation"] == pytest.approx(0.8)
+    columns = ["judge", "answers", "pairs", "in_force", "followed", "not_followed", "share_followed"]
+    pd.testing.assert_frame_equal(whole.by_judge[columns], alone.by_judge[columns])
+    pd.testing.assert_frame_equal(
+        whole.by_attribute[["answers", "in_force"]], alone.by_attribute[["answers", "in_force"]]
+    )
+    assert "Audit of 3 judgments of 2 judges" in whole._repr_html_()
+    assert "3 answers of 2 judges, and 2 predicted," in str(whole)
+    assert "2 ask for something; 1 of these are broken" in str(whole)

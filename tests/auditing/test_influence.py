@@ -173,7 +173,7 @@ def test_what_cannot_be_compared_is_refused(judgments: Judgments) -> None:
         without_judges(paper, PEOPLE, OUTCOME, judgments)
     amounts = PairwiseFairRegressor(larger_is_better=True, grid=3).fit(PEOPLE, 1.0 * OUTCOME, judgments=judgments)
     with pytest.raises(InputError, match="without_judges is for classifiers so far"):
-        without_judges(amounts, PEOPLE, OUTCOME, judgments)  # type: ignore[arg-type]
+        without_judges(amounts, PEOPLE, OUTCOME, judgments)
     with pytest.raises(InputError, match=r"sensitive_feature= is not known: .* sample_weight and sensitive_features"):
         without_judges(model, PEOPLE, OUTCOME, judgments, sensitive_feature=SIDE)
 

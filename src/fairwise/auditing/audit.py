@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -48,9 +48,10 @@ class Audit:
     ----------
     overall : DataFrame
         Rows value, low, high and covered; columns max_violation, mean_violation, mean_excess, fairness_loss,
-        share_followed, and counts (which have a value only). ``covered`` is 1 where the interval holds the truth about
-        as often as ``confidence`` says, and 0 where there are too few judges (under 5), or too few pairs (under 10)
-        with a violation or without one; the interval is then a rough guide.
+        share_followed, and counts (which have a value only). Counts and share_followed are of answers that were given;
+        ``predicted`` is how many others there are, which the other averages hold, too. ``covered`` is 1 where the
+        interval holds the truth about as often as ``confidence`` says, and 0 where there are too few judges (under 5),
+        or too few pairs (under 10) with a violation or without one; the interval is then a rough guide.
     by_judge : DataFrame
         One line per judge.
     by_pair : DataFrame
@@ -103,7 +104,8 @@ class Audit:
 
     def _notes(self) -> list[str]:
         value = self.overall.loc["value"].to_dict()
-        predicted = predicted_in_words(int(value["predicted"]), int(value["answers"]), self.predicted_error)
+        n_predicted = int(value["predicted"])
+        predicted = predicted_in_words(n_predicted, n_predicted + int(value["answers"]), self.predicted_error)
         return [predicted] * bool(predicted) + [NOT_WEIGHTED] * (self.selection_probability == "ignored")
 
     __repr__ = __str__
@@ -225,7 +227,7 @@ def audit(
     by_group, group_gaps = _group_tables(by_person, groups, outcome, labels, ends)
 
     measured = measure(PairRows.from_judgments(judgments), favorable, gamma)
-    averages = answer_means(measured, weighting)
+    averages = _followed_of_given(answer_means(measured, weighting), measured.given)
     of_panel = partial(interval, confidence=confidence)
     return Audit(
         overall=_overall(measured, averages, len(judged), of_panel(averages)),
@@ -245,9 +247,17 @@ def audit(
     )
 
 
+def _followed_of_given(averages: AnswerMeans, given: NDArray[np.bool_]) -> AnswerMeans:
+    """The same averages, that of what is followed over the answers that were given alone, as it is counted."""
+    counted_in = np.ones_like(averages.numerator)
+    counted_in[~given, AVERAGES.index("share_followed")] = 0.0
+    return replace(averages, numerator=averages.numerator * counted_in, denominator=averages.denominator * counted_in)
+
+
 def _overall(measured: MeasuredAnswers, averages: AnswerMeans, n_people: int, ends: Interval) -> pd.DataFrame:
     """Values, intervals and counts. Pairs not asked can only hide a larger violation than the largest seen."""
-    table = measured.table
+    table = measured.table[measured.given]
+    asks = measured.asks & measured.given
     largest = float(measured.rows.violations(measured.favorable).max(initial=0.0))
     answer_counts = table["answer"].value_counts()
     counts = {
@@ -255,8 +265,8 @@ def _overall(measured: MeasuredAnswers, averages: AnswerMeans, n_people: int, en
         "answers": len(table),
         "pairs": int(measured.pair.max(initial=-1)) + 1,
         "people": n_people,
-        "in_force": int(measured.asks.sum()),
-        "not_followed": int((measured.asks & ~measured.followed).sum()),
+        "in_force": int(asks.sum()),
+        "not_followed": int((asks & ~measured.followed).sum()),
         **{str(answer): int(answer_counts.get(answer, 0)) for answer in Answer},
         "predicted": int(measured.rows.predicted.sum()),
     }
@@ -339,7 +349,7 @@ def summary(overall: pd.DataFrame, by_pair: pd.DataFrame, gamma: float, confiden
     predicted = int(value["predicted"])
     more = f", and {predicted} predicted," if predicted else ""
     lines = [
-        f"{counts['answers'] - predicted} answers of {counted(counts['judges'], judge)}{more} about {about}",
+        f"{counts['answers']} answers of {counted(counts['judges'], judge)}{more} about {about}",
         f"{counts['in_force']} ask for something; {counts['not_followed']} of these are broken by more than {gamma:g}",
         f"{'':30}{'value':>7}   {confidence:.0%} interval",
     ]

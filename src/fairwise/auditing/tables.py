@@ -56,6 +56,11 @@ class MeasuredAnswers:
     gamma: float
 
     @property
+    def given(self) -> NDArray[np.bool_]:
+        """``(N,)`` whether somebody gave the answer; otherwise it was predicted."""
+        return ~self.rows.predicted
+
+    @property
     def row_excess(self) -> FloatArray:
         """``(K,)`` excess of every ordered pair in force."""
         return excess(self.rows.violations(self.favorable), self.gamma)
@@ -90,14 +95,14 @@ def measure(rows: PairRows, favorable: pd.Series, gamma: float) -> MeasuredAnswe
 
 
 def judge_table(measured: MeasuredAnswers, averages: AnswerMeans, judges: list[object]) -> pd.DataFrame:
-    """One line per judge, also those of whose answers none counts.
+    """One line per judge, also those of whose answers none counts; counts are of answers that were given.
 
     ``mean_excess`` is what a judge's own budget bounds: the excess over the ordered pairs they put in force, divided by
     twice the pairs shown to them, all counted once.
     """
     table, rows = measured.table, measured.rows
     judge = pd.Index(judges).get_indexer(pd.Index(table["judge"])).astype(np.intp)
-    n = len(judges)
+    n, given = len(judges), measured.given
     n_pairs = _count_distinct(judge, measured.pair, n)
     own = pd.unique(judge[rows.entry_answer] * max(len(rows), 1) + rows.entry_row)
     total_excess = np.bincount(own // max(len(rows), 1), measured.row_excess[own % max(len(rows), 1)], minlength=n)
@@ -105,11 +110,11 @@ def judge_table(measured: MeasuredAnswers, averages: AnswerMeans, judges: list[o
     return pd.DataFrame(
         {
             "judge": judges,
-            "answers": np.bincount(judge, minlength=n),
-            "pairs": n_pairs,
-            "in_force": np.bincount(judge[measured.asks], minlength=n),
-            "followed": np.bincount(judge[measured.followed], minlength=n),
-            "not_followed": np.bincount(judge[measured.asks & ~measured.followed], minlength=n),
+            "answers": np.bincount(judge[given], minlength=n),
+            "pairs": _count_distinct(judge[given], measured.pair[given], n),
+            "in_force": np.bincount(judge[given & measured.asks], minlength=n),
+            "followed": np.bincount(judge[given & measured.followed], minlength=n),
+            "not_followed": np.bincount(judge[given & measured.asks & ~measured.followed], minlength=n),
             "max_violation": _largest_by_unit(table["violation"].to_numpy(dtype=float), judge, n),
             "mean_violation": np.nan_to_num(means[:, AVERAGES.index("mean_violation")]),
             "mean_excess": np.nan_to_num(ratio(total_excess.astype(float), 2.0 * n_pairs.astype(float))),
@@ -167,8 +172,8 @@ def _attribute_row(
     part = averages.where(chosen)
     line: dict[str, float | int] = {
         "judges": part.n_judges,
-        "answers": int(chosen.sum()),
-        "in_force": int((chosen & measured.asks).sum()),
+        "answers": int((chosen & measured.given).sum()),
+        "in_force": int((chosen & measured.given & measured.asks).sum()),
         "max_violation": float(measured.table["violation"].to_numpy(dtype=float)[chosen].max(initial=0.0)),
     }
     ends = interval(part)

@@ -251,7 +251,7 @@ class Judgments:
         """
         need_method("extended", model, "predicted_rows")
         known = self._checked
-        table = as_people(people, None, known.how.by)
+        table = as_people(people, None, known.how.by, may_name_id=False)
         rows = model.predicted_rows(self, n_pairs, coverage, people=table, random_state=random_state)
         frame = pd.concat([known.frame, rows], ignore_index=True)
         if table is not None:

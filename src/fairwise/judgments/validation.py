@@ -331,8 +331,13 @@ def need_method(caller: str, model: object, method: str) -> None:
         raise InputError(f"{caller}: an AnswerModel, fitted, is needed, not {model!r}")
 
 
-def as_people(people: People | IntoDataFrame | None, id_column: str | None, by: By) -> People | None:
-    """Return people of any make as a table of pandas by id, or as an array; None as it is."""
+def as_people(
+    people: People | IntoDataFrame | None, id_column: str | None, by: By, *, may_name_id: bool = True
+) -> People | None:
+    """Return people of any make as a table of pandas by id, or as an array; None as it is.
+
+    ``may_name_id`` says whether the caller has an ``id=`` to be told of.
+    """
     if people is None or by == "position":
         if id_column is not None:
             needed = "people=, whose column it is" if people is None else "by='id'; with by='position' rows are counted"
@@ -343,10 +348,10 @@ def as_people(people: People | IntoDataFrame | None, id_column: str | None, by: 
         if id_column is not None:
             return indexed_by(table, id_column, "people")
     if isinstance(table, pd.DataFrame) and not has_ids(table):
-        raise JudgmentsError(
-            f"people: a {make_of(people)} has no index to look ids up in; say which column holds them, id='…', or that "
-            "a and b are row positions, by='position'"
-        )
+        advice = "say which column holds them, id='…', or that a and b are row positions, by='position'"
+        if not may_name_id:
+            advice = "give a DataFrame of pandas that is indexed by id"
+        raise JudgmentsError(f"people: a {make_of(people)} has no index to look ids up in; {advice}")
     return table  # type: ignore[no-any-return]
 
 

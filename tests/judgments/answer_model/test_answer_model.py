@@ -424,6 +424,8 @@ def test_rows_without_names_are_nobodys_ids_and_positions_count_rows() -> None:
     expected = model.predict_proba(pairs, people=numbered)
     with pytest.raises(InputError, match="pandas DataFrame with ids in its index is needed, not polars DataFrame"):
         model.predict_proba(pairs, people=pl.from_pandas(numbered))
+    with pytest.raises(JudgmentsError, match="no index to look ids up in; give a DataFrame of pandas that is indexed"):
+        Judgments(by_id, people=numbered).extended(model, 5, people=pl.from_pandas(numbered))
     counted = Judgments(by_row, people=numbered, by="position")
     positions = AnswerModel().fit(counted)
     for people in (numbered, pl.from_pandas(numbered), counted):
