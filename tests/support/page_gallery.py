@@ -18,8 +18,10 @@ from fairwise.judgments import Answer
 from fairwise.study.cards import Card, Row
 from fairwise.study.decisions import usual_meaning
 from fairwise.study.languages import Language, language
+from fairwise.study.questions import Question
 from fairwise.study.settings import AnswerWords, ShownColumn, StudySettings
 from fairwise.web.shared.pages import Pages
+from fairwise.web.shared.questions import AskedQuestion
 from fairwise.web.shared.templating import read_static_files
 from fairwise.web.shared.views import (
     NumberedAnswer,
@@ -147,6 +149,14 @@ GALLERY = {
     "ar-pair": ARABIC.pair(ME, pair(ODD, BELLA, Answer.A_AT_LEAST_B), undo="/p/token/pair/6"),
     "message": PLAIN.message(heading="This page does not exist", text="Check the link.", back=f"{PREFIX}/"),
 }
+QUESTIONS = [
+    Question(name="home", words="Where do you live?", options=("In a town", "In the country", "Elsewhere")),
+    Question(name="speaks", words="What do you speak?", kind="several", options=("Dutch", "العربية", "x" * 90)),
+    Question(name="trust", words="Do you trust courts?", kind="scale", options=("not at all", "completely"), most=7),
+    Question(name="long", words="From 0 to 10?", kind="scale", least=0, most=10, required=True),
+    Question(name="age", words="How old are you?", kind="number", least=16, most=120, required=True),
+    Question(name="more", words="What else should we know about you? " * 4, kind="text"),
+]
 TOGETHER = [
     SecondLookGroup("different", (card(ALICE), card(BELLA)), (
         SecondLookPair(7, NumberedAnswer(Answer.A_AT_LEAST_B, 1, 2), None),
@@ -208,6 +218,10 @@ GALLERY |= {
     ),
     "review-second-look": study(second_look=True).review(ME, ALL),
     "closing-again": PLAIN.closing(ME, again=True),
+    "questions": PLAIN.questions(ME, [AskedQuestion(one) for one in QUESTIONS]),
+    "questions-problem": PLAIN.questions(ME, [AskedQuestion(one, ("1",), "Look again") for one in QUESTIONS]),
+    "de-questions": GERMAN.questions(ME, [AskedQuestion(one) for one in QUESTIONS], after=True),
+    "ar-questions": ARABIC.questions(ME, [AskedQuestion(one, ("2",)) for one in QUESTIONS], after=True),
 }
 # Two people with nine short columns, as on many forms of applicants, in any language; and "longer", where each word of
 # ours in German is two fifths longer still.

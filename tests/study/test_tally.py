@@ -1,0 +1,109 @@
+"""Ballots are counted as the rule says, whoever cast them and whatever the options are called."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairwise.study.tally import Rule, approvals, borda, condorcet_winner, is_ballot, preferences, scores, winners
+
+N = st.shared(st.integers(2, 5), key="options")
+RANKINGS = N.flatmap(lambda n: st.lists(st.permutations(range(n)).map(tuple), max_size=9))
+APPROVED = N.flatmap(lambda n: st.lists(st.sets(st.integers(0, n - 1)).map(tuple), max_size=9))
+RULES = st.sampled_from(Rule)
+
+
+@st.composite
+def elections(draw: Any) -> tuple[int, Rule, list[tuple[int, ...]]]:
+    rule = draw(RULES)
+    return draw(N), rule, draw(RANKINGS if rule.ranks else APPROVED)
+
+
+@given(N, RANKINGS)
+def test_a_condorcet_winner_is_whom_majorities_prefer(n: int, ballots: list[tuple[int, ...]]) -> None:
+    def beats(one: int, two: int) -> bool:
+        return 2 * sum(ballot.index(one) < ballot.index(two) for ballot in ballots) > len(ballots)
+
+    brute = [one for one in range(n) if all(beats(one, two) for two in range(n) if two != one)]
+    assert condorcet_winner(ballots, n) == (brute[0] if brute else None)
+    assert len(brute) <= 1
+
+
+@given(N, RANKINGS)
+def test_borda_points_are_the_rows_of_pairwise_preferences(n: int, ballots: list[tuple[int, ...]]) -> None:
+    before = preferences(ballots, n)
+    assert borda(ballots, n) == [sum(row) for row in before]
+    for one, two in combinations(range(n), 2):
+        assert before[one][two] + before[two][one] == len(ballots)
+
+
+@given(N, APPROVED)
+def test_approvals_are_counted_once_each(n: int, ballots: list[tuple[int, ...]]) -> None:
+    assert approvals(ballots, n) == [sum(option in ballot for ballot in ballots) for option in range(n)]
+
+
+@given(elections(), st.randoms(use_true_random=False))
+def test_who_said_it_makes_no_difference(election: Any, chance: Any) -> None:
+    n, rule, ballots = election
+    shuffled = [*ballots]
+    chance.shuffle(shuffled)
+    assert winners(shuffled, n, rule) == winners(ballots, n, rule)
+
+
+@given(elections(), st.randoms(use_true_random=False))
+def test_names_of_options_make_no_difference(election: Any, chance: Any) -> None:
+    n, rule, ballots = election
+    names = list(range(n))
+    chance.shuffle(names)
+    renamed = [tuple(names[option] for option in ballot) for ballot in ballots]
+    assert set(winners(renamed, n, rule)) == {names[option] for option in winners(ballots, n, rule)}
+
+
+@given(elections())
+def test_whoever_everybody_prefers_wins_alone(election: Any) -> None:
+    n, rule, ballots = election
+    first = [tuple(sorted(ballot, key=lambda option: option != 0)) if rule.ranks else (0,) for ballot in ballots]
+    assert winners(first, n, rule) == ((0,) if ballots else ())
+
+
+@given(elections())
+def test_one_more_ballot_for_a_winner_leaves_it_a_winner(election: Any) -> None:
+    n, rule, ballots = election
+    chosen = winners(ballots, n, rule)
+    if not chosen or rule == Rule.CONDORCET:  # whose winner and Borda's may differ
+        return
+    mine = (chosen[0], *(option for option in range(n) if option != chosen[0]))
+    assert winners([*ballots, mine if rule.ranks else mine[:1]], n, rule) == (chosen[0],)
+
+
+def test_condorcet_and_borda_may_differ() -> None:
+    ballots = [(0, 1, 2)] * 3 + [(1, 2, 0)] * 2
+    assert winners(ballots, 3, Rule.CONDORCET) == (0,)
+    assert winners(ballots, 3, Rule.BORDA) == (1,)
+    circle = [(0, 1, 2), (1, 2, 0), (2, 0, 1)]
+    assert winners(circle, 3, Rule.CONDORCET) == (0, 1, 2), "where nobody is preferred to all, Borda decides"
+
+
+@pytest.mark.parametrize(
+    ("ballot", "rule", "counts"),
+    [
+        ((0, 1, 2), Rule.BORDA, True),
+        ((0, 1), Rule.CONDORCET, False),
+        ((0, 1, 1), Rule.BORDA, False),
+        ((), Rule.APPROVAL, True),
+        ((0, 0), Rule.APPROVAL, False),
+        ((3,), Rule.APPROVAL, False),
+    ],
+)
+def test_what_may_be_counted(ballot: tuple[int, ...], rule: Rule, counts: bool) -> None:
+    assert is_ballot(ballot, 3, rule) is counts
+
+
+def test_nobody_chooses_nothing() -> None:
+    assert [winners([], 3, rule) for rule in Rule] == [(), (), ()]
+    assert winners([(), ()], 3, Rule.APPROVAL) == ()
+    assert scores([(1,)], 2, Rule.APPROVAL) == [0, 1]
