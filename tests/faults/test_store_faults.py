@@ -16,8 +16,9 @@ from tests.support.visits import Visit, hidden, visiting
 
 from fairwise.store.engine import database_url, writing_engine
 from fairwise.store.errors import StoreUnavailable
+from fairwise.store.moment import Moment
 from fairwise.store.store import Store, snapshot
-from fairwise.store.tables import Moment, answers, participants, repeats
+from fairwise.store.tables import answers, participants, repeats
 from fairwise.web.app import Site
 from fairwise.web.shared.host import Host
 

@@ -15,6 +15,7 @@ from fairwise.store.recruitment import Room
 from fairwise.study.cards import Card, Row
 from fairwise.study.questions import Question
 from fairwise.study.settings import ShownColumn, StudySettings
+from fairwise.study.tally import Rule
 from fairwise.web.shared.questions import AskedQuestion
 from fairwise.web.shared.views import (
     OthersAnswer,
@@ -30,6 +31,7 @@ from fairwise.web.shared.views import (
     ReviewPair,
     WayBack,
 )
+from fairwise.web.shared.vote_views import OptionView, VoteView
 
 if TYPE_CHECKING:
     from fairwise.web.shared.pages import Pages
@@ -96,6 +98,7 @@ def pair_again(a: Card, b: Card, text: str, *, others: bool = True) -> PairAgain
 def all_pages(pages: Pages, prefix: str = "", text: str = "text", a: Card = ALICE, b: Card = BELLA) -> dict[str, str]:
     """Every page, with ``text`` wherever somebody's text may stand."""
     me = OwnPages(f"{prefix}/p/token", f"https://study.example{prefix}/p/token", "the-csrf")
+    options = [OptionView(letter, text, text, 33.0, 60.0, 1) for letter in "ABC"]
     return {
         "consent": pages.consent(
             start_key=text, csrf=text, resume=Resume(f"{prefix}/p/token", text, text), contests=True, problem=text
@@ -140,6 +143,8 @@ def all_pages(pages: Pages, prefix: str = "", text: str = "text", a: Card = ALIC
         "thanks": pages.thanks(me, Receipt(text, 50, NOON)),
         "result": pages.result(me, result(a, b)),
         "result now": pages.thanks(me, Receipt(text, 50, NOON), result="now"),
+        "vote": pages.vote(me, VoteView(1, Rule.BORDA, options, text)),
+        "approval": pages.vote(me, VoteView(1, Rule.APPROVAL, options, text, saved=True)),
         "withdraw": pages.withdraw(me),
         "not_open": pages.not_open(me, closed=False, here=f"{prefix}/p/token", resume=None, sent={text: text}),
         "closed": pages.not_open(

@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 from fairwise.judgments import Answer
+from fairwise.store.votes import Option
 from fairwise.study.cards import Card, Row
 from fairwise.study.decisions import usual_meaning
 from fairwise.study.languages import Language, language
 from fairwise.study.questions import Question
 from fairwise.study.settings import AnswerWords, ShownColumn, StudySettings
+from fairwise.study.tally import Rule
 from fairwise.web.shared.pages import Pages
 from fairwise.web.shared.questions import AskedQuestion
 from fairwise.web.shared.templating import read_static_files
@@ -36,6 +38,7 @@ from fairwise.web.shared.views import (
     SecondLookGroup,
     SecondLookPair,
 )
+from fairwise.web.shared.vote_views import VoteView, options_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -149,6 +152,8 @@ GALLERY = {
     "ar-pair": ARABIC.pair(ME, pair(ODD, BELLA, Answer.A_AT_LEAST_B), undo="/p/token/pair/6"),
     "message": PLAIN.message(heading="This page does not exist", text="Check the link.", back=f"{PREFIX}/"),
 }
+POINTS = [Option(0.0, 0.44, 120, 0), Option(0.02, 0.38, 96, 24), Option(0.1, 0.33, 60, 60)]
+OPTIONS = options_of(POINTS, language("en"), {0: 1})
 QUESTIONS = [
     Question(name="home", words="Where do you live?", options=("In a town", "In the country", "Elsewhere")),
     Question(name="speaks", words="What do you speak?", kind="several", options=("Dutch", "العربية", "x" * 90)),
@@ -218,6 +223,9 @@ GALLERY |= {
     ),
     "review-second-look": study(second_look=True).review(ME, ALL),
     "closing-again": PLAIN.closing(ME, again=True),
+    "vote": PLAIN.vote(ME, VoteView(1, Rule.CONDORCET, OPTIONS)),
+    "vote-approval": GERMAN.vote(ME, VoteView(1, Rule.APPROVAL, OPTIONS, saved=True)),
+    "ar-vote": ARABIC.vote(ME, VoteView(1, Rule.BORDA, OPTIONS, "Look again")),
     "questions": PLAIN.questions(ME, [AskedQuestion(one) for one in QUESTIONS]),
     "questions-problem": PLAIN.questions(ME, [AskedQuestion(one, ("1",), "Look again") for one in QUESTIONS]),
     "de-questions": GERMAN.questions(ME, [AskedQuestion(one) for one in QUESTIONS], after=True),

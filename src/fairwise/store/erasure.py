@@ -14,12 +14,13 @@ from sqlalchemy.dialects import postgresql, sqlite
 from fairwise.store.engine import PATIENT_SECONDS, database_url, impatient_engine
 from fairwise.store.errors import Unknown
 from fairwise.store.jobs import restart_without
+from fairwise.store.moment import Moment
 from fairwise.store.operators import CLOCK_BELIEVED, COMMAND_LINE, note, take_turns
 from fairwise.store.study_state import standing
 from fairwise.store.tables import (
-    Moment,
     answers,
     appearances,
+    ballots,
     closings,
     counters,
     events,
@@ -131,7 +132,7 @@ def _engine(url: sa.URL) -> sa.Engine:
 def _cleaned(connection: sa.Connection, busy_milliseconds: int) -> bool:
     if connection.dialect.name != "sqlite":
         of_one = (participants, appearances, answers, closings, question_answers, exclusions, invitations, reasons)
-        tables = (*of_one, events, job_participants)
+        tables = (*of_one, ballots, events, job_participants)
         connection.exec_driver_sql(f"VACUUM {', '.join(table.name for table in tables)}")
         return True
     connection.exec_driver_sql(f"PRAGMA busy_timeout = {busy_milliseconds}")

@@ -16,6 +16,7 @@
     jobs: fits, done outside of the web app; study: its state, and which fit was chosen
     jobs          n -- n  participants, by job_participants: whose answers a fit is made from
     jobs          1 -- n  report_links: read-only links to a fit's report, as hashes
+    jobs          1 -- n  votes on which point of a fit's frontier to use; those are 1 -- n  ballots of participants
     events: what operators did
     consent_texts: what people agreed to, as it was when they did
     panel_ids: who may come from a panel, as keyed hashes; without any, everyone
@@ -25,7 +26,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from sqlalchemy import (
@@ -33,8 +33,6 @@ from sqlalchemy import (
     CheckConstraint,
     Column,
     Date,
-    DateTime,
-    Dialect,
     Float,
     ForeignKey,
     Index,
@@ -49,35 +47,17 @@ from sqlalchemy import (
     UniqueConstraint,
     false,
 )
-from sqlalchemy.types import TypeDecorator
 
 from fairwise.judgments import Answer
+from fairwise.store.moment import Moment
 from fairwise.study.deliberation import Chosen
 from fairwise.study.stages import Stage, StudyState
+from fairwise.study.tally import Rule
 
 AnyColumn: TypeAlias = Column[Any]
 Query: TypeAlias = Select[*tuple[Any, ...]]
 AnyRow: TypeAlias = Row[*tuple[Any, ...]]
 """What a query of several tables returns: the types of its columns are not known."""
-
-# Moments, always in UTC.
-
-
-class Moment(TypeDecorator[datetime]):
-    """A column of moments. SQLite forgets the time zone and PostgreSQL has one of its own; what is read is in UTC."""
-
-    impl = DateTime(timezone=True)
-    cache_ok = True
-
-    @property
-    def python_type(self) -> type[datetime]:
-        return datetime
-
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002 - SQLAlchemy's
-        if value is None:
-            return None
-        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-
 
 ROLES = ("owner", "viewer")
 JOB_STATES = ("waiting", "running", "done", "failed", "cancelled")
@@ -371,4 +351,30 @@ report_links = Table(
     Column("made_at", Moment, nullable=False),
     Column("made_by", String(100), nullable=False),
     Column("revoked_at", Moment),
+)
+
+votes = Table(
+    "votes",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("job_id", ForeignKey("jobs.id"), nullable=False),
+    Column("rule", String(16), nullable=False),
+    Column("options", Text, nullable=False),  # as JSON, as they were when the vote was opened
+    Column("opened_at", Moment, nullable=False),
+    Column("opened_by", String(100), nullable=False),
+    Column("closed_at", Moment),
+    Column("chosen", Integer),  # the option that an operator adopted; with decided_at alone, none
+    Column("why", Text, nullable=False),
+    Column("decided_at", Moment),
+    Column("decided_by", String(100)),
+    _one_of("rule", tuple(Rule)),
+)
+
+ballots = Table(
+    "ballots",
+    metadata,
+    Column("vote_id", ForeignKey("votes.id", ondelete="CASCADE"), primary_key=True),
+    Column("participant_id", ForeignKey("participants.id", ondelete="CASCADE"), primary_key=True, index=True),
+    Column("ballot", String(40), nullable=False),  # numbers of options: those approved of, or all, the best first
+    Column("cast_at", Moment, nullable=False),
 )

@@ -49,6 +49,7 @@ from fairwise.web.console.study_pages import StudyPages
 from fairwise.web.console.study_wizard import StudyWizardPages
 from fairwise.web.console.trail import TrailPages
 from fairwise.web.console.trial import TrialPages
+from fairwise.web.console.votes import VotePages as ConsoleVotePages
 from fairwise.web.participant.answering import answering
 from fairwise.web.participant.base import Services
 from fairwise.web.participant.consent import ConsentPages
@@ -58,6 +59,7 @@ from fairwise.web.participant.questions import QuestionPages
 from fairwise.web.participant.result import OwnResultPages
 from fairwise.web.participant.second_look import SecondLookPages
 from fairwise.web.participant.second_round import SecondRoundPages
+from fairwise.web.participant.vote import VotePages
 from fairwise.web.shared import monitoring
 from fairwise.web.shared.host import Host
 from fairwise.web.shared.language_choice import LanguageChoice, language_of
@@ -286,6 +288,7 @@ def participant_app(services: Services) -> Starlette:
         second_look,
         second_round,
         OwnResultPages(services),
+        VotePages(services),
         consent,
     )
 
@@ -337,6 +340,7 @@ ALL_PAGES: tuple[type[ConsolePages], ...] = (
     FitPages,
     ReportPages,
     ResultPages,
+    ConsoleVotePages,
     TrailPages,
     HelpPages,
 )

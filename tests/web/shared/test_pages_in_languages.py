@@ -19,6 +19,7 @@ from fairwise.study.cards import Card, Row
 from fairwise.study.languages import Language, language
 from fairwise.study.questions import Question
 from fairwise.study.settings import StudySettings
+from fairwise.study.tally import Rule
 from fairwise.web.shared.pages import Pages
 from fairwise.web.shared.questions import AskedQuestion
 from fairwise.web.shared.templating import read_static_files
@@ -39,6 +40,7 @@ from fairwise.web.shared.views import (
     SecondLookPair,
     WayBack,
 )
+from fairwise.web.shared.vote_views import OptionView, VoteView
 
 READ = {"aria-label", "title", "alt", "placeholder", "data-saving", "data-copied"}
 # Everything that is not ours has no letters, so that all letters are ours.
@@ -182,6 +184,13 @@ def all_pages(pages: Pages) -> dict[str, str]:
         "own way on": pages.round_over(me, way_on="second-round", resume=None, sent=False),
         "second round now": pages.thanks(me, Receipt("15", 2, MOMENT), second_round="now"),
         "second round later": pages.thanks(me, Receipt("15", 2, MOMENT), second_round="later"),
+        **{
+            f"vote {rule}": pages.vote(
+                me, VoteView(1, rule, [OptionView("1", "2", "3", 4, 5, 1)] * 3, "14", saved=True)
+            )
+            for rule in Rule
+        },
+        "vote": pages.thanks(me, Receipt("15", 2, MOMENT), vote=True),
         "withdraw": pages.withdraw(me),
         "not_open": pages.not_open(None, closed=False, here="/", resume=Resume("/p/token", "33", ""), sent=None),
         "paused": pages.not_open(me, closed=False, here="/", resume=None, sent={"why": "32"}),

@@ -21,8 +21,10 @@ from fairwise.archive.bundle import write_bundle
 from fairwise.store import export
 from fairwise.store.roster import Entry, roster
 from fairwise.store.store import snapshot
+from fairwise.store.votes import cast_ballots, last_vote
 from fairwise.study.folder import StudyFolder
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
+from fairwise.web.shared.vote_views import letter_of
 
 _CSV, _PARQUET, _ZIP = "text/csv; charset=utf-8", "application/vnd.apache.parquet", "application/zip"
 
@@ -47,6 +49,17 @@ class FileWriter:
         texts = export.texts(self.connection, **self.who)
         texts.map(export.defused).to_csv(path, index=False, quoting=csv.QUOTE_ALL)
 
+    def ballots(self, path: Path) -> None:
+        """Of the last vote: what each judge approved of, or in which place they put each option."""
+        vote = last_vote(self.connection)
+        cast = [] if vote is None else cast_ballots(self.connection, vote.id)
+        rows = [
+            (export.judge_name(one.number), letter_of(option), place if vote and vote.rule.ranks else "approved")
+            for one in cast
+            for place, option in enumerate(one.ballot, start=1)
+        ]
+        _write(pd.DataFrame(rows, columns=["judge", "option", "place"]), path)
+
     def participants(self, path: Path) -> None:
         """Everyone, whatever was chosen: this is the list of who was invited, came, left or withdrew."""
         names = list(Entry.__dataclass_fields__)
@@ -64,6 +77,7 @@ FILES: dict[str, tuple[Callable[[FileWriter, Path], None], str]] = {
     "judgments.parquet": (FileWriter.judgments, _PARQUET),
     "judges.csv": (FileWriter.judges, _CSV),
     "texts.csv": (FileWriter.texts, _CSV),
+    "ballots.csv": (FileWriter.ballots, _CSV),
     "participants.csv": (FileWriter.participants, _CSV),
     "bundle.zip": (FileWriter.bundle, _ZIP),
 }

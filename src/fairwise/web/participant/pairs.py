@@ -20,6 +20,7 @@ from fairwise.store.errors import ChangedTooOften, Full, NotYet, RoundOver, Stor
 from fairwise.store.housekeeping import tidy_fits
 from fairwise.store.quotas import lost_place, take_place
 from fairwise.store.study_state import FIRST, standing
+from fairwise.store.votes import last_vote
 from fairwise.study.languages import marked
 from fairwise.study.pictures import names_of, read_picture
 from fairwise.study.recruitment import PANELS, filled
@@ -303,7 +304,9 @@ class PairPages(ParticipantPages):
             again = "later"
         elif await self._second_round.way_there(request):
             again = "now"
-        page = self._pages(request).thanks(self._own(request), receipt, way_back, result, again)
+        vote = await self._store.read(last_vote)
+        may_vote = vote is not None and vote.is_open
+        page = self._pages(request).thanks(self._own(request), receipt, way_back, result, again, vote=may_vote)
         return HTMLResponse(page)
 
     async def _receipt(self, request: Request, who: participants.Participant) -> tuple[int, str]:

@@ -46,6 +46,7 @@ from fairwise.web.shared.views import (
     SecondLookGroup,
     WayBack,
 )
+from fairwise.web.shared.vote_views import RULES, VoteView
 
 
 class Pages:
@@ -303,6 +304,11 @@ class Pages:
         """The three open questions, ``again`` after a second look."""
         return self._render("closing", own=own, again=again)
 
+    def vote(self, own: OwnPages, vote: VoteView) -> str:
+        """Which model to use, among a few."""
+        words = self.translate(RULES[vote.rule])
+        return self._render("vote", own=own, problem=vote.problem, vote=vote, rule_words=words)
+
     def thanks(
         self,
         own: OwnPages,
@@ -310,11 +316,13 @@ class Pages:
         way_back: WayBack | None = None,
         result: str = "never",
         second_round: str = "never",
+        *,
+        vote: bool = False,
     ) -> str:
         """The end, with a receipt, and the way back for those whom a panel sent.
 
         ``result`` says whether they can see what became of their answers: now, perhaps later, or never; and
-        ``second_round`` likewise whether they are asked once more.
+        ``second_round`` likewise whether they are asked once more; ``vote`` that they can choose a model.
         """
         return self._render(
             "thanks",
@@ -324,6 +332,7 @@ class Pages:
             way_back=way_back,
             result=result,
             second_round=second_round,
+            vote=vote,
         )
 
     def result(self, own: OwnPages | None, result: Result) -> str:

@@ -1,0 +1,186 @@
+"""Votes on which of a fit's trade-offs to use: opened by an operator, cast by those who finished, and decided about."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+import sqlalchemy as sa
+
+from fairwise.errors import InputError
+from fairwise.store.errors import NotYet, Unknown
+from fairwise.store.exclusions import IS_EXCLUDED
+from fairwise.store.fit_files import FrontierPoint
+from fairwise.store.tables import AnyRow, ballots, participants, votes
+from fairwise.study.stages import Stage
+from fairwise.study.tally import Ballot, Rule, is_ballot
+
+LEAST_OPTIONS, MOST_OPTIONS = 3, 5
+FEWEST = 5
+"""Of smaller groups of participants nobody is told what they prefer."""
+
+_ONE_IS_OPEN = "A vote is open already. End it before you open another."
+
+
+@dataclass(frozen=True)
+class Option:
+    """A model that may be chosen, in numbers about everyone together."""
+
+    eta: float
+    error: float
+    followed: int
+    not_followed: int
+
+    @classmethod
+    def of(cls, point: FrontierPoint) -> Option:
+        """Return a point of a frontier as an option."""
+        return cls(point.eta, point.error, point.followed, point.not_followed)
+
+
+@dataclass(frozen=True)
+class Vote:
+    """What is voted on, and what became of it."""
+
+    id: int
+    job_id: int
+    rule: Rule
+    options: tuple[Option, ...]
+    opened_at: datetime
+    closed_at: datetime | None
+    chosen: int | None
+    """The option that the operator adopted; None where nothing was decided, or none is adopted."""
+
+    why: str
+    decided_at: datetime | None
+
+    @property
+    def is_open(self) -> bool:
+        return self.closed_at is None
+
+
+def last_vote(connection: sa.Connection) -> Vote | None:
+    """The vote that was opened last, whether it is still open or not."""
+    row = connection.execute(sa.select(votes).order_by(votes.c.id.desc()).limit(1)).one_or_none()
+    return None if row is None else _vote(row)
+
+
+def _vote(row: AnyRow) -> Vote:
+    options = tuple(Option(**one) for one in json.loads(row.options))
+    known = {
+        name: getattr(row, name) for name in ("id", "job_id", "opened_at", "closed_at", "chosen", "why", "decided_at")
+    }
+    return Vote(rule=Rule(row.rule), options=options, **known)
+
+
+def open_vote(
+    connection: sa.Connection, job_id: int, rule: Rule, options: Sequence[Option], *, by: str, at: datetime
+) -> None:
+    """Let those who finished choose among some options; an InputError says why not."""
+    last = last_vote(connection)
+    if last is not None and last.is_open:
+        raise InputError(_ONE_IS_OPEN)
+    if not LEAST_OPTIONS <= len(options) <= MOST_OPTIONS or len(set(options)) < len(options):
+        raise InputError("Choose three to five points that differ.")
+    row = {"job_id": job_id, "rule": rule, "options": json.dumps([asdict(one) for one in options]), "why": ""}
+    connection.execute(sa.insert(votes), {**row, "opened_at": at, "opened_by": by})
+
+
+def close_vote(connection: sa.Connection, vote_id: int, *, at: datetime) -> None:
+    """From now on no ballot is taken or changed."""
+    mine = votes.c.id == vote_id
+    connection.execute(sa.update(votes).where(mine, votes.c.closed_at.is_(None)).values(closed_at=at))
+
+
+def decide(
+    connection: sa.Connection,
+    vote_id: int,
+    chosen: int | None,
+    why: str,
+    *,
+    winners: Iterable[int],
+    by: str,
+    at: datetime,
+) -> None:
+    """Adopt an option, or none; whoever decides otherwise than the panel says why."""
+    row = connection.execute(sa.select(votes).where(votes.c.id == vote_id)).one_or_none()
+    if row is None:
+        raise Unknown
+    vote = _vote(row)
+    if vote.is_open or (chosen is not None and not 0 <= chosen < len(vote.options)):
+        raise NotYet
+    if chosen not in set(winners) and not why:
+        raise InputError("Say why you decide otherwise than the panel.")
+    decision = {"chosen": chosen, "why": why, "decided_at": at, "decided_by": by}
+    connection.execute(sa.update(votes).where(votes.c.id == vote_id).values(decision))
+
+
+def cast(connection: sa.Connection, token_hash: bytes, vote_id: int, ballot: Ballot, *, at: datetime) -> None:
+    """Keep the ballot of someone who finished in the place of an earlier one, while the vote is open."""
+    vote = last_vote(connection)
+    whose = sa.select(participants.c.id, participants.c.stage).where(participants.c.token_hash == token_hash)
+    who = connection.execute(whose.with_for_update()).one_or_none()
+    if who is None:
+        raise Unknown
+    if vote is None or vote.id != vote_id or not vote.is_open or who.stage != Stage.FINISHED:
+        raise NotYet
+    if not is_ballot(ballot, len(vote.options), vote.rule):
+        raise NotYet
+    mine = (ballots.c.vote_id == vote_id) & (ballots.c.participant_id == who.id)
+    connection.execute(sa.delete(ballots).where(mine))
+    row = {"vote_id": vote_id, "participant_id": who.id, "ballot": ",".join(map(str, ballot)), "cast_at": at}
+    connection.execute(sa.insert(ballots), row)
+
+
+def own_ballot(connection: sa.Connection, token_hash: bytes, vote_id: int) -> Ballot | None:
+    """What someone chose; None if they have not yet."""
+    query = sa.select(ballots.c.ballot).join(participants).where(participants.c.token_hash == token_hash)
+    found = connection.execute(query.where(ballots.c.vote_id == vote_id)).scalar_one_or_none()
+    return None if found is None else _options(found)
+
+
+def _options(text: str) -> Ballot:
+    return tuple(int(option) for option in text.split(",") if option)
+
+
+class CastBallot(NamedTuple):
+    """A ballot, and who cast it."""
+
+    number: int
+    relation: str | None
+    arm: str | None
+    ballot: Ballot
+
+
+def cast_ballots(connection: sa.Connection, vote_id: int) -> list[CastBallot]:
+    """The ballots that count: of everyone whom no operator excluded."""
+    query = (
+        sa.select(participants.c.number, participants.c.relation, participants.c.arm, ballots.c.ballot)
+        .join(ballots, ballots.c.participant_id == participants.c.id)
+        .where(ballots.c.vote_id == vote_id, ~IS_EXCLUDED)
+        .order_by(participants.c.number)
+    )
+    return [
+        CastBallot(number, relation, arm, _options(text)) for number, relation, arm, text in connection.execute(query)
+    ]
+
+
+def grouped(cast: Iterable[CastBallot], by: str) -> dict[str | None, list[Ballot]]:
+    """Ballots by relation or arm, the largest group first; None are all others together.
+
+    No group is smaller than five, also not those left: what they chose would follow from the sum of all.
+    """
+    groups: dict[str, list[Ballot]] = {}
+    others: list[Ballot] = []
+    for one in cast:
+        value = getattr(one, by)
+        (others if value is None else groups.setdefault(value, [])).append(one.ballot)
+    for value in sorted(groups, key=lambda value: (len(groups[value]), value)):
+        if len(groups[value]) < FEWEST or 0 < len(others) < FEWEST:
+            others += groups.pop(value)
+    if 0 < len(others) < FEWEST or not groups:
+        return {}
+    largest = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
+    return {**dict(largest), **({None: others} if others else {})}

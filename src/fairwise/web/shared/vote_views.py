@@ -1,0 +1,81 @@
+"""The options of a vote as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from fairwise.store.votes import Option
+from fairwise.study.languages import Language, marked
+from fairwise.study.tally import Rule
+
+RULES = {
+    Rule.APPROVAL: marked("Tick every option that you find acceptable. The option that most people tick is chosen."),
+    Rule.BORDA: marked(
+        "Put the options in order: 1 is the one you like best. An option gets a point for every option that somebody "
+        "puts below it, and the one with most points is chosen."
+    ),
+    Rule.CONDORCET: marked(
+        "Put the options in order: 1 is the one you like best. The option that most people prefer to each of the "
+        "others is chosen. If there is none, an option gets a point for every option that somebody puts below it, and "
+        "the one with most points is chosen."
+    ),
+}
+
+
+@dataclass(frozen=True)
+class OptionView:
+    """One option in words."""
+
+    letter: str
+    wrong: str
+    """Of 100 decisions."""
+
+    followed: str
+    """Of 100 answers that ask for something."""
+
+    wrong_share: float
+    followed_share: float
+    place: int
+    """What somebody gave it; 0 for none."""
+
+
+@dataclass(frozen=True)
+class VoteView:
+    """A vote as somebody sees it."""
+
+    id: int
+    rule: Rule
+    options: Sequence[OptionView]
+    problem: str | None = None
+    saved: bool = False
+    """Whether their choice was kept just now."""
+
+
+def letter_of(option: int) -> str:
+    """Return what an option is called.
+
+    >>> letter_of(1)
+    'B'
+    """
+    return "ABCDE"[option]
+
+
+def options_of(
+    options: Sequence[Option], spoken: Language, places: Mapping[int, int] | None = None
+) -> list[OptionView]:
+    """Return the options in a language, in whole numbers where that tells them apart, or else with one decimal."""
+    wrong = [100 * option.error for option in options]
+    followed = [100 * option.followed / max(option.followed + option.not_followed, 1) for option in options]
+    return [
+        OptionView(
+            letter_of(at), in_100(wrong, at, spoken), in_100(followed, at, spoken), wrong[at], followed[at], given
+        )
+        for at in range(len(options))
+        for given in [(places or {}).get(at, 0)]
+    ]
+
+
+def in_100(numbers: Sequence[float], at: int, spoken: Language) -> str:
+    digits = 0 if len({round(number) for number in numbers}) == len(set(numbers)) else 1
+    return spoken.number(round(numbers[at], digits))
