@@ -64,7 +64,7 @@ from fairwise.web.shared import monitoring
 from fairwise.web.shared.host import Host
 from fairwise.web.shared.language_choice import LanguageChoice, language_of
 from fairwise.web.shared.monitoring import health_routes
-from fairwise.web.shared.pages import pages_of
+from fairwise.web.shared.page_sets import pages_of
 from fairwise.web.shared.routing import application, static_route
 from fairwise.web.shared.security import Reply, plain_page
 from fairwise.web.shared.start_page import StartPage

@@ -113,6 +113,7 @@ def second_thoughts(one: Card, other: Card) -> list[SecondLookGroup]:
     return [*groups, SecondLookGroup("different", (one, other), tuple(said))]
 
 
+OPTIONS = [OptionView("1", "2", "3", 4, 5, 1)] * 3
 LIMITED = [
     Question(name=f"n{number}", words=f"1{number}", kind="number", least=least, most=most)
     for number, (least, most) in enumerate([(1, 2), (1, None), (None, 2), (None, None)])

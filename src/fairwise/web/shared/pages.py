@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from markupsafe import Markup
 
@@ -10,7 +10,6 @@ from fairwise.judgments import Answer
 from fairwise.store.recruitment import Room
 from fairwise.study.arms import Arm
 from fairwise.study.decisions import usual_meaning
-from fairwise.study.folder import StudyFolder
 from fairwise.study.languages import Language, language
 from fairwise.study.practice import MEANINGS, check_questions, practice_pair
 from fairwise.study.questions import LONGEST_NUMBER, LONGEST_TEXT
@@ -381,29 +380,3 @@ class Pages:
     ) -> str:
         """``way_here`` is the address of the page, where that is not what the browser shows."""
         return self._templates[f"{name}.html"].render(own=own, problem=problem, way_here=way_here, **values)
-
-
-def pages_of(
-    folder: StudyFolder, prefix: str, notice: Callable[[str], Markup] = lambda _: Markup()
-) -> dict[str, Pages]:
-    """Return the pages of a study in each language that it offers; ``notice`` by the code of a language."""
-    languages = [folder.editions[code].language for code in folder.offered]
-    offered = languages if len(languages) > 1 else []
-
-    def made(code: str, arm: Arm | None = None) -> Pages:
-        edition = folder.editions[code].in_arm(None if arm is None else arm.name)
-        return Pages(
-            edition.settings,
-            edition.consent_html,
-            edition.task_html,
-            prefix,
-            spoken=edition.language,
-            offered=offered,
-            notice=notice(code),
-            arm=arm,
-        )
-
-    pages = {code: made(code) for code in folder.offered}
-    for code, of_all in pages.items():
-        of_all.of_arms = {arm.name: made(code, arm) for arm in folder.editions[code].settings.arms}
-    return pages
