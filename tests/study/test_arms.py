@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from fairwise.errors import InputError
 from fairwise.judgments.answer import PairDesign
-from fairwise.study.arms import Arm, assigned_late
+from fairwise.study.arms import Arm, assigned_late, shows_reasons
 from fairwise.study.designs import ArmTurns
 from fairwise.study.settings import StudySettings
 from fairwise.study.translations import Translation
@@ -119,6 +119,12 @@ def test_people_are_assigned_when_it_first_matters(make_study: Callable[..., Stu
         assert early.arms_at_start is not None
     without = make_study()
     assert without.arms_at_start is without.arms_at_end is None
+
+
+def test_reasons_are_shown_to_those_whose_arm_does_so() -> None:
+    arms = [Arm(name="talks"), Arm(name="silent", reasons=False)]
+    assert [shows_reasons(arms, name) for name in ("talks", "silent", None)] == [True, False, False]
+    assert shows_reasons([], None)
 
 
 def test_the_fingerprint_changes_with_arms_but_not_with_their_words(make_study: Callable[..., StudyFolder]) -> None:

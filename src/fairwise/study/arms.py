@@ -113,5 +113,8 @@ def _check_arm(arm: Arm, others: Sequence[Arm], columns: Collection[str], *, sec
 
 
 def shows_reasons(arms: Sequence[Arm], name: str | None) -> bool:
-    """Whether the second round shows someone how the others answered and why; in a study without arms, to everyone."""
-    return all(arm.reasons for arm in arms if arm.name == name)
+    """Whether the second round shows someone how the others answered and why; in a study without arms, to everyone.
+
+    Where there are arms, whoever is in none is shown nothing: they did not finish the first round before it ended.
+    """
+    return not arms or any(arm.reasons for arm in arms if arm.name == name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from fairwise.archive.bundle import PARTICIPANTS, write_bundle
 from fairwise.archive.restore import reopen_bundle, restore_backup
 from fairwise.archive.verify import verify_bundle
 from fairwise.errors import InputError
-from fairwise.store import export
+from fairwise.store import deliberation, export
 from fairwise.store.store import Store
 from fairwise.store.tables import participants
 from fairwise.study.folder import StudyFolder
@@ -224,6 +225,36 @@ def test_arms_that_matter_only_in_a_second_round_are_given_at_the_end(
         forged = changed(tmp_path / "bundle.zip", in_table(PARTICIPANTS, put(row, column, value)), forge=True)
         with pytest.raises(InputError, match=re.escape(problem)):
             verify_bundle(forged)
+
+
+def test_in_a_second_round_only_the_arm_that_shows_reasons_is_told_what_others_said(
+    make_study: Callable[..., StudyFolder], tmp_path: Path
+) -> None:
+    talking = {"deliberation": {"on": True}, "design": {"fixed": 2}}
+    study = make_study(arms=[{"name": "zebra"}, {"name": "okapi", "reasons": False}], pairs=2, **talking)
+    with visiting(study, tmp_path / "study.sqlite") as visit:
+        everyone = []
+        for place in range(6):
+            visit.client.cookies.clear()
+            everyone.append(mine := visit.begin())
+            for number in (1, 2):
+                visit.answer(mine, number, "same" if place % 2 else "no_constraint")
+            if place < 5:  # the last one answers all pairs, and never ends
+                visit.post(f"{mine}/closing", **hidden(visit.get(f"{mine}/closing")))
+        now, arms = datetime.now(UTC), arms_of(visit)
+        assert arms[5] is None
+        assert set(arms[:5]) == {"zebra", "okapi"}
+        visit.store.change_now(partial(deliberation.end_first_round, at=now))
+        visit.store.change_now(partial(deliberation.open_second_round, at=now, until=None, prices={}))
+        visit.site.host.look_again()
+        for mine, arm in zip(everyone, arms, strict=True):
+            page = visit.get(mine)
+            assert page.url.path == f"{mine}/second-round"
+            link = re.findall(rf'href="({mine}/second-round/\d+)"', page.text)[0]
+            shown = visit.get(link).text
+            assert ("Others who answered this pair" in shown) == (arm == "zebra")
+        assert not [page for page in visit.seen if "zebra" in page or "okapi" in page]
+        assert arms_of(visit) == arms
 
 
 def test_nobody_chose_an_arm_by_taking_the_slot_of_someone_who_had_finished(bundle: Path, study: StudyFolder) -> None:
