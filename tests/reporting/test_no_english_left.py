@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -12,6 +15,8 @@ from sklearn.naive_bayes import GaussianNB
 from tests.support.english_left import common_words, untranslated, visible
 
 from fairwise import Judgments, PairwiseFairClassifier
+from fairwise.auditing import effects, learned_effects
+from fairwise.datasets import make_people
 from fairwise.judgments import agreement
 from fairwise.learning.model import mixture
 from fairwise.learning.model.deterministic import _threshold_in_words
@@ -19,8 +24,9 @@ from fairwise.learning.settings import PARITIES, parity
 from fairwise.reporting import findings
 from fairwise.reporting.model_words import findings_in, model_words
 from fairwise.reporting.page import render
-from fairwise.reporting.sentences import group_rule
+from fairwise.reporting.sentences import group_rule, translated
 from fairwise.reporting.words import ENGLISH, words_in
+from fairwise.simulation import SecondRound, draw_pairs, simulate_panel, simulate_second_round
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,6 +58,44 @@ def test_a_german_report(found: Callable[..., Findings], case_details: bool) -> 
 
 def test_a_german_report_of_little(found: Callable[..., Findings]) -> None:
     check(visible(render(found(outcome=None, frontier=None, groups=None, simulated=False), language="de")))
+
+
+def _talked(**planted: float) -> tuple[pd.DataFrame, pd.Series, SecondRound]:
+    people, outcome = make_people(60, 3, 5)
+    first = simulate_panel(people, 12, answers="four", pairs=draw_pairs(people, 1, 8, seed=3)[0], seed=3)
+    return people, outcome, simulate_second_round(first, n_pairs=6, seed=3, **planted)  # type: ignore[arg-type]
+
+
+def test_a_german_report_of_two_rounds(complete: Findings) -> None:
+    people, outcome, second = _talked(persuasion=0.5, returning=0.8)
+    model = PairwiseFairClassifier("tree", max_depth=1, favorable_label=1)
+    of_model = {"groups": np.arange(60) % 2, "n_resamples": 10, "n_draws": 19}
+    learned = learned_effects(model, people, outcome, second.judgments, **of_model)  # type: ignore[arg-type]
+    talk = replace(effects(second.judgments, reasons=second.reasons, n_draws=99), learned=learned)
+    page = visible(render(replace(complete, effects=talk, question=None, date=None), language="de"))
+    check(page.replace("control", "").replace("reasons", ""))  # names of arms are the study's own
+    assert "Was das Gespräch bewirkt hat" in page
+    assert not re.search(r"\bnan\b", page)
+    assert "What talking did" in render(replace(complete, effects=talk))
+    assert "What talking did" not in render(complete)
+
+
+def test_every_note_about_two_rounds_is_known_in_german() -> None:
+    _, _, second = _talked(wavering=0.0)
+    frame, arms = second.judgments.frame, second.judgments.judge_attributes[["arm"]]
+    first, judges = frame[frame["round"] == 1], second.judgments.judges
+    one = frame[(frame["round"] == 1) | (frame["judge"] == judges[0])]
+    two = frame[(frame["round"] == 1) | frame["judge"].isin(judges[:2])]
+    late = frame[(frame["round"] == 2) | ~frame["judge"].isin(judges[:1])]
+    later = frame[(frame["round"] == 2) | ~frame["judge"].isin(judges[:2])]
+    tables = [(rows, arms) for rows in (first, one, two, late, later)]
+    tables += [(frame, arms.iloc[number:]) for number in (1, 2, len(arms))]
+    notes = {
+        note for rows, known in tables for note in effects(Judgments(rows, judge_attributes=known), n_draws=99).notes
+    }
+    assert len({re.sub(r"\d+|arm \w+", "", note) for note in notes}) == 11
+    for note in notes:
+        assert translated(note, GERMAN.language) != note
 
 
 # Models of every kind: their rules, what they break, and what is proved of them.

@@ -25,7 +25,7 @@ from fairwise.judgments import Answer
 from fairwise.tables.frames import to_pandas
 
 if TYPE_CHECKING:
-    from fairwise.auditing import Audit, HeldOut
+    from fairwise.auditing import Audit, Effects, HeldOut
     from fairwise.auditing.influence import InfluenceTables
     from fairwise.constraints.certificate import Certificate
     from fairwise.constraints.pairs import FloatArray
@@ -122,6 +122,8 @@ class Findings:
         Settings, versions and checksums.
     influence
         What the model would be without some of the judges, or None.
+    effects
+        What a second round changed, and what arms have to do with it, or None.
     predicted
         Of judgments that nobody gave, or None where there are none; all else is about those that were given.
     """
@@ -155,6 +157,7 @@ class Findings:
     recipe: Recipe
     decisions: pd.DataFrame | None = None
     influence: InfluenceTables | None = None
+    effects: Effects | None = None
     predicted: Predicted | None = None
 
     @property
@@ -201,6 +204,7 @@ def findings(
     n_dearest: int = 6,
     held_out: HeldOut | None = None,
     influence: InfluenceTables | None = None,
+    effects: Effects | None = None,
     price_bands: pd.DataFrame | None = None,
 ) -> Findings:
     """Gather what a report says.
@@ -241,6 +245,8 @@ def findings(
         Of :func:`fairwise.auditing.held_out` for this model: its error on people left out then stands beside the error.
     influence : InfluenceTables, optional
         Of :meth:`fairwise.auditing.influence.Influence.tables`: what the model would be without some of the judges.
+    effects : Effects, optional
+        Of :func:`fairwise.auditing.effects`, if there was a second round.
     price_bands : DataFrame, optional
         ``prices`` of :func:`fairwise.auditing.answer_bands`, whose ``on(frontier)`` gives the frontier its bands.
     """
@@ -304,6 +310,7 @@ def findings(
         if words.label_values is None
         else decision_table(probability, None if labelled is None else labelled.to_numpy(), by_groups),
         influence=influence,
+        effects=effects,
         predicted=Predicted.of(model),
     )
 

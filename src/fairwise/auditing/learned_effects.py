@@ -43,6 +43,7 @@ _BOUNDS = {
     "group_gap": (-1.0, 1.0),
     "treated_differently": (0.0, 1.0),
 }
+_EFFECTS = _BOUNDS | {"treated_differently": (-1.0, 1.0)}
 _ROOM = 1e-9
 _LEAST_JUDGES = 3  # fewer say nothing about others like them
 
@@ -298,7 +299,8 @@ def _tests(
         else:
             half = _half(deviations[place], min(arm.n, control.n) - 1, confidence)
             note = "too few for an interval" if np.isnan(half) else ""
-            found = Difference(effect, effect - half, effect + half, float(p_values[place]), note)
+            low, high = np.clip([effect - half, effect + half], *_EFFECTS[hypothesis]).tolist()
+            found = Difference(effect, low, high, float(p_values[place]), note)
         values = float(arm.changes[place]), float(control.changes[place])
         lines.append(line_of(name, hypothesis, *values, found) | {"statement": statement})
     return lines

@@ -63,6 +63,7 @@ ANNEX = (
     ("proof", marked("What is proved, and what is not")),
     ("again", marked("How to repeat this")),
 )
+TALKING = ("talking", marked("What talking did"))
 
 
 def render(
@@ -86,7 +87,7 @@ def render(
         "report.html",
         "sections",
         [one for one in SECTIONS if one[0] != "decisions" or findings.decisions is not None],
-        annex=ANNEX,
+        annex=ANNEX if findings.effects is None else (*ANNEX, TALKING),
         words=words,
         simulated=findings.simulated,
         f=findings,
