@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 import pytest
 import typer
 
@@ -99,6 +101,7 @@ def test_for_programs(study: Study, answer: Callable[..., dict[str, Any]]) -> No
         "design": {"uniform": 50},
         "differing_pairs": len(made.pairs),
         "outcome": "returned",
+        "outcome_kind": "yes-no",
         "to_fill_in": list(made.unfinished),
         "fingerprint": made.fingerprint,
     }
@@ -165,3 +168,62 @@ def test_the_example_in_the_help_can_be_typed() -> None:
     example = re.search(r"Example:\s+fairwise study new (.*)", NEW.help, flags=re.DOTALL)
     assert example is not None
     NEW.make_context("new", [word.strip('"') for word in re.findall(r'"[^"]+"|[^\s\\]+', example[1])])
+
+
+def tiers_of(folder: Path) -> list[str]:
+    table = pd.DataFrame(
+        {
+            "id": range(30),
+            "age": [20 + 7 * k % 30 for k in range(30)],
+            "given": [("deny", "conditions", "release")[k * k % 7 % 3] for k in range(30)],
+            "lent": [250.5 * (k * k % 11) for k in range(30)],
+        }
+    )
+    table.to_csv(folder / "tiers.csv", index=False)
+    (folder / "values.csv").write_text(
+        "label,value,words\ndeny,0,kept in prison\nconditions,0.6,\nrelease,1,released\n", encoding="utf-8"
+    )
+    return ["study", "new", str(folder / "made"), "--people", str(folder / "tiers.csv"), "--id", "id", "--show", "age"]
+
+
+def test_a_study_about_several_decisions(tmp_path: Path, run: Callable[..., Result]) -> None:
+    new = tiers_of(tmp_path)
+    scores = tmp_path / "scores.csv"
+    pd.DataFrame({"id": range(30), "score": [k / 29 for k in range(30)]}).to_csv(scores, index=False)
+    values = ["--outcome", "given", "--label-values", str(tmp_path / "values.csv")]
+    result = run(*new, *values, "--design", "20 uniform, 5 active", "--scores", str(scores))
+    assert result.exit_code == 0, result.output
+    assert "from best to worst: released; conditions; kept in prison." in result.stdout
+    study = StudyFolder.open(tmp_path / "made")
+    assert study.settings.label_values == {"deny": 0, "conditions": 0.6, "release": 1}
+    assert study.scores is not None
+    assert list(study.scores.values()) == pytest.approx([k / 29 for k in range(30)])
+
+
+def test_a_study_about_an_amount(tmp_path: Path, run: Callable[..., Result]) -> None:
+    options = ["--outcome", "lent", "--amount-range", "0,3000", "--amount-unit", "DM", "--outcome-kind", "amount"]
+    result = run(*tiers_of(tmp_path), *options, "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["outcome_kind"] == "amount"
+    amount = StudyFolder.open(tmp_path / "made").settings.amount
+    assert amount is not None
+    assert amount.model_dump() == {"unit": "DM", "least": 0, "most": 3000, "better": "more"}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--outcome-kind", "tiers"], "--outcome-kind tiers: needs --label-values"),
+        (["--outcome-kind", "yes-no", "--amount-range", "0,1"], "--amount-range is for other decisions"),
+        (["--label-values", "values.csv", "--amount-range", "0,1"], "one of a few things, or an amount"),
+        (["--amount-range", "many"], "needed: the least and the largest amount, such as 0,20000"),
+        (["--amount-unit", "DM"], "--amount-unit and --amount-better: are about amounts"),
+        (["--amount-range", "0,1", "--scores", "s.csv", "--favorable-label", "1"], "--favorable-label: is for two"),
+    ],
+)
+def test_options_about_decisions_that_do_not_fit_together(
+    tmp_path: Path, run: Callable[..., Result], options: list[str], said: str
+) -> None:
+    result = run(*tiers_of(tmp_path), "--outcome", "lent", *options, code=1)
+    assert said in " ".join(result.stderr.split())
+    assert not (tmp_path / "made").exists()

@@ -11,6 +11,7 @@ from typer import Argument, Option
 
 from fairwise.cli.error_handling import debuggable
 from fairwise.cli.operators import operator
+from fairwise.cli.options.decisions import AmountBetter, AmountRange, AmountUnit, KindOption, LabelValues, decided
 from fairwise.cli.options.parsing import mixture, names, parse_option
 from fairwise.cli.options.people import IdColumn, PeoplePath
 from fairwise.cli.options.study import DatabaseOption, NewDatabaseOption, StudyArgument, study_store
@@ -41,6 +42,11 @@ def new(
     outcome: Annotated[
         str | None, Option("--outcome", help="Column to predict later; kept in a file of its own, never shown.")
     ] = None,
+    outcome_kind: KindOption = None,
+    label_values: LabelValues = None,
+    amount_range: AmountRange = None,
+    amount_unit: AmountUnit = "",
+    amount_better: AmountBetter = "more",
     pairs: Annotated[
         int | None,
         Option(
@@ -68,7 +74,7 @@ def new(
     ] = None,
     favorable_label: Annotated[
         Literal["0", "1"] | None,
-        Option("--favorable-label", help="Whether label 1 or 0 is good; needed with --scores."),
+        Option("--favorable-label", help="Whether label 1 or 0 is good; needed with --scores, if there are two."),
     ] = None,
     pictures: Annotated[
         str | None,
@@ -120,27 +126,38 @@ def new(
     codes = names(languages)
     choices = {"answers": answers, "seed": seed, "contact": contact, "design": kinds, "languages": codes}
     choices |= {"pictures": {shown: words}} if words else {}
+    about = decided(outcome_kind, label_values, amount_range, amount_unit, amount_better)
+    choices |= about
     choices |= {name: value for name, value in texts.items() if value is not None}
-    made = new_study(folder, file, columns, choices, outcome=outcome, scores=_read_scores(scores, favorable_label))
+    made = new_study(
+        folder, file, columns, choices, outcome=outcome, scores=_read_scores(scores, favorable_label, two=not about)
+    )
     if as_json:
         print_json(_account(made, outcome))
     else:
         _print_summary(made)
-    if treated_well is None:
+    if treated_well is None and not about:
         note(f'What "treated well" means is written in general words; say what it is here in {folder / "study.toml"}.')
 
 
-def _read_scores(path: Path | None, favorable_label: str | None) -> "GivenScores | None":
-    if (path is None) != (favorable_label is None):
+def _read_scores(path: Path | None, favorable_label: str | None, *, two: bool) -> "GivenScores | None":
+    """Probabilities of label 1 where there are two labels; otherwise how well each person is treated."""
+    if two and (path is None) != (favorable_label is None):
         raise typer.BadParameter(
             "--scores (probabilities of label 1) and --favorable-label (which label is good) need each other."
         )
-    if path is None or favorable_label is None:
+    if not two and favorable_label is not None:
+        raise InputError(
+            "--favorable-label: is for two labels; here scores say how well each person is treated, 0 to 1"
+        )
+    if path is None:
         return None
     from fairwise.study.folder import SCORE, GivenScores
     from fairwise.tables.people_file import PeopleFile
 
-    return GivenScores(PeopleFile.read(path, "id", SCORE), SCORE, int(favorable_label))
+    return GivenScores(
+        PeopleFile.read(path, "id", SCORE), SCORE, None if favorable_label is None else int(favorable_label)
+    )
 
 
 def _account(made: "StudyFolder", outcome: str | None) -> dict[str, object]:
@@ -152,6 +169,7 @@ def _account(made: "StudyFolder", outcome: str | None) -> dict[str, object]:
         "design": made.settings.mixture,
         "differing_pairs": len(made.pairs),
         "outcome": outcome,
+        "outcome_kind": made.settings.outcome_kind,
         "to_fill_in": made.unfinished,
         "fingerprint": made.fingerprint,
     }
@@ -161,6 +179,8 @@ def _print_summary(made: "StudyFolder") -> None:
     columns, people = ", ".join(column.label for column in made.settings.columns), len(made.cards)
     pairs = f"{made.settings.pairs} pair{'s' * (made.settings.pairs > 1)}"
     echo(f"Made {made.path}: {pairs} for each participant, from {people} people ({columns}).")
+    if made.settings.tiers:
+        echo(f"What is decided, from best to worst: {'; '.join(' / '.join(tier) for tier in made.settings.tiers)}.")
     kinds = made.settings.mixture
     if len(kinds) > 1:
         echo(f"The pairs are {', '.join(f'{number} {kind}' for kind, number in kinds.items())}.")

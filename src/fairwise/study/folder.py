@@ -168,19 +168,23 @@ def read_scores(file: Path, people: Collection[str]) -> dict[str, float]:
 
 @dataclass(frozen=True, eq=False)
 class GivenScores:
-    """Probabilities of label 1 in a column of an operator's file, and which label is the good one."""
+    """Scores in a column of an operator's file: probabilities of label 1, and which label is the good one.
+
+    Where there is no such label they say how well each person is treated.
+    """
 
     file: PeopleFile
     column: str
-    favorable_label: int
+    favorable_label: int | None
 
     def table(self, ids: pa.Array) -> pa.Table:
         """Return these people's probabilities of the good label."""
         cells, source = self.file.column(self.column), self.file.source
         ones = pd.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64)
-        rule = "is not the probability of label 1; allowed: a number from 0 to 1"
+        meant = "how well someone is treated" if self.favorable_label is None else "the probability of label 1"
+        rule = f"is not {meant}; allowed: a number from 0 to 1"
         source.refuse(~((ones >= 0) & (ones <= 1)), self.column, cells.where(cells.notna(), None), rule)
-        good = ones if self.favorable_label else 1 - ones
+        good = 1 - ones if self.favorable_label == 0 else ones
         found = dict(zip((text_of(person) for person in self.file.table.index), good.tolist(), strict=True))
         people = ids.to_pylist()
         missing = [person for person in people if person not in found]

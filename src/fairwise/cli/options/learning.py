@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer import Option
 
+from fairwise.cli.options.decisions import read_decisions
 from fairwise.cli.options.parsing import (
     BudgetOption,
     GroupRuleOption,
@@ -196,20 +196,7 @@ class LearningOptions:
 def read_label_values(path: Path, labels: Iterable[object]) -> dict[object, float]:
     """Read how good each label is from a CSV file with the columns label and value; labels as these are written."""
     written = {str(label): label for label in labels}
-    values: dict[object, float] = {}
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            for number, row in enumerate(csv.DictReader(file), 2):
-                label, value = row.get("label"), row.get("value")
-                if label is None or value is None:
-                    raise InputError(f"{path}, line {number}: the columns are label and value, one label a line.")
-                try:
-                    values[written.get(label, label)] = float(value)
-                except ValueError:
-                    raise InputError(f"{path}, line {number}: value {value!r} is no number from 0 to 1.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"--label-values {path}: cannot be read ({error}).") from None
-    return values
+    return {written.get(row["label"], row["label"]): row["value"] for row in read_decisions(path)}
 
 
 DaskAddress = Annotated[
