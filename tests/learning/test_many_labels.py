@@ -367,3 +367,49 @@ def test_rules_for_groups_hold_for_the_label_that_is_named(court: Court) -> None
         PairwiseFairClassifier("tree", label_values=VALUES, group_constraints={"jail": DemographicParity()}).fit(
             court.people, court.outcome, sensitive_features=group
         )
+
+
+def with_rule_about_value(seed: int, k: int) -> Decisions:
+    problem = Decisions.draw(seed, k)
+    asked = {"value": [DemographicParity(difference_bound=0.05)]}
+    return replace(problem, rule="value", settings=problem.settings | {"group_constraints": asked})
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_rule_about_the_mean_value_of_groups_against_the_whole_programme(seed: int) -> None:
+    problem = with_rule_about_value(seed, k=2 + seed % 3)
+    least, model = problem.least_error(1), fitted(problem, 1)
+    assert model.certificate_.kind == "exact"
+    assert model.certificate_.error == pytest.approx(least, abs=1e-9)
+    treated = model.predict_value(problem.people)
+    for row in model.group_rules_.to_dict("records"):
+        assert row["rule"].startswith("value: DemographicParity")
+        members = (problem.group == str(row["rule"]).split()[-1]).to_numpy()
+        gap = np.average(treated[members], weights=problem.weight[members]) - np.average(
+            treated, weights=problem.weight
+        )
+        assert row["value"] == pytest.approx(gap if " + " in row["rule"] else -gap, abs=1e-9)
+        assert (row["limit"], row["value"] <= 0.05 + 1e-9) == (0.05, True)
+
+
+def test_rules_about_the_value_sometimes_cost_something() -> None:
+    """So that the test above can fail."""
+    free = [
+        replace(p, rule=None, settings=p.settings | {"group_constraints": None}).least_error(1) for p in values_of()
+    ]
+    assert max(p.least_error(1) - without for p, without in zip(values_of(), free, strict=True)) > 1e-3
+
+
+def values_of() -> list[Decisions]:
+    return [with_rule_about_value(seed, k=2 + seed % 3) for seed in range(12)]
+
+
+def test_what_is_no_rule_about_the_value_is_refused(court: Court) -> None:
+    for settings, words in (
+        ({"group_constraints": {"value": [ErrorRateParity()]}, "label_values": VALUES}, "of 'value' there is Demogr"),
+        ({"group_constraints": {"value": [DemographicParity()]}}, "about 'value' need label_values"),
+    ):
+        with pytest.raises(InputError, match=words):
+            PairwiseFairClassifier("tree", **settings).fit(
+                court.people, court.outcome, sensitive_features=court.people["charge"]
+            )

@@ -103,7 +103,8 @@ class Decisions:
         errors = loss[right, labels] @ self.share
         treated = np.array([self.values[name] for name in names])[labels]
         matrix, limits, n_pairs = self._pairs(treated)
-        for row, limit in self._group_rows(labels == len(names) - 1, right == len(names) - 1):
+        about = self._value_rows(treated) if self.rule == "value" else None
+        for row, limit in about or self._group_rows(labels == len(names) - 1, right == len(names) - 1):
             matrix.append(np.concatenate([row, np.zeros(n_pairs)]))
             limits.append(limit)
         found = linprog(
@@ -149,6 +150,15 @@ class Decisions:
                 matrix.append(np.concatenate([np.zeros(k), spent]))
                 limits.append(self.settings["judge_budgets"])
         return matrix, limits, len(pairs)
+
+    def _value_rows(self, treated: Any) -> list[tuple[Any, float]]:
+        """How well each group and everyone is treated on average: these differ by 0.05 at most, either way."""
+        rows = []
+        for group in sorted(set(self.group)):
+            members = (self.group == group).to_numpy()
+            gap = treated[:, members] @ self.weight[members] / self.weight[members].sum() - treated @ self.share
+            rows += [(gap, 0.05), (-gap, 0.05)]
+        return rows
 
     def _group_rows(self, given: Any, is_right: Any) -> list[tuple[Any, float]]:
         """Rates of one label: those of each group and of everyone differ by 0.1 at most, either way."""

@@ -227,7 +227,7 @@ def audit(
     by_group, group_gaps = _group_tables(by_person, groups, outcome, labels, ends)
 
     measured = measure(PairRows.from_judgments(judgments), favorable, gamma)
-    averages = _followed_of_given(answer_means(measured, weighting), measured.given)
+    averages = _followed_of_given(answer_means(measured, weighting), measured.asked)
     of_panel = partial(interval, confidence=confidence)
     return Audit(
         overall=_overall(measured, averages, len(judged), of_panel(averages)),
@@ -256,8 +256,8 @@ def _followed_of_given(averages: AnswerMeans, given: NDArray[np.bool_]) -> Answe
 
 def _overall(measured: MeasuredAnswers, averages: AnswerMeans, n_people: int, ends: Interval) -> pd.DataFrame:
     """Values, intervals and counts. Pairs not asked can only hide a larger violation than the largest seen."""
-    table = measured.table[measured.given]
-    asks = measured.asks & measured.given
+    table = measured.table[measured.asked]
+    asks = measured.asks & measured.asked
     largest = float(measured.rows.violations(measured.favorable).max(initial=0.0))
     answer_counts = table["answer"].value_counts()
     counts = {

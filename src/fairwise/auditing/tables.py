@@ -56,8 +56,8 @@ class MeasuredAnswers:
     gamma: float
 
     @property
-    def given(self) -> NDArray[np.bool_]:
-        """``(N,)`` whether somebody gave the answer; otherwise it was predicted."""
+    def asked(self) -> NDArray[np.bool_]:
+        """``(N,)`` whether somebody was asked and gave the answer; otherwise it was predicted."""
         return ~self.rows.predicted
 
     @property
@@ -102,7 +102,7 @@ def judge_table(measured: MeasuredAnswers, averages: AnswerMeans, judges: list[o
     """
     table, rows = measured.table, measured.rows
     judge = pd.Index(judges).get_indexer(pd.Index(table["judge"])).astype(np.intp)
-    n, given = len(judges), measured.given
+    n, given = len(judges), measured.asked
     n_pairs = _count_distinct(judge, measured.pair, n)
     own = pd.unique(judge[rows.entry_answer] * max(len(rows), 1) + rows.entry_row)
     total_excess = np.bincount(own // max(len(rows), 1), measured.row_excess[own % max(len(rows), 1)], minlength=n)
@@ -172,8 +172,8 @@ def _attribute_row(
     part = averages.where(chosen)
     line: dict[str, float | int] = {
         "judges": part.n_judges,
-        "answers": int((chosen & measured.given).sum()),
-        "in_force": int((chosen & measured.given & measured.asks).sum()),
+        "answers": int((chosen & measured.asked).sum()),
+        "in_force": int((chosen & measured.asked & measured.asks).sum()),
         "max_violation": float(measured.table["violation"].to_numpy(dtype=float)[chosen].max(initial=0.0)),
     }
     ends = interval(part)

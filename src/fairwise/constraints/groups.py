@@ -130,6 +130,12 @@ class GroupRows:
             limits = self.limits - self.matrix.sum(axis=1)
         return replace(self, matrix=matrix[:, :, 0] if n_labels == 2 else matrix, limits=limits)
 
+    def about_values(self, values: FloatArray) -> GroupRows:
+        """These rows about ``h = value of the label`` ``(k,)`` instead of 0 or 1, as rows about all labels."""
+        matrix = self.matrix[:, :, None] * (values[1:] - values[0])
+        limits = self.limits - values[0] * self.matrix.sum(axis=1)
+        return replace(self, matrix=matrix[:, :, 0] if len(values) == 2 else matrix, limits=limits)
+
     @classmethod
     def joined(cls, parts: Sequence[GroupRows]) -> GroupRows:
         """All rows of these, in their order."""
@@ -157,6 +163,9 @@ def _load(
         loaded.load_data(table, outcome, sensitive_features=sensitive_features)
     return loaded
 
+
+VALUE = "value"
+"""Stands for a label where a rule is about how well people are treated, unless a label is called so."""
 
 Moments = dict[Any, list["UtilityParity"]]
 """Moments by the label that they are about; None: label 1 of two, of more every label in turn."""

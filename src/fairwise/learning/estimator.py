@@ -73,6 +73,7 @@ class PairwiseFairClassifier(FittedMixture):
         Statistical rules in the same fit, such as ``[FalsePositiveRateParity(difference_bound=0.02)]``; they need
         ``sensitive_features`` in :meth:`fit`. Their rates are about label 1, whatever is favourable; of more than two
         labels about "the label is this one" for each in turn. ``{"deny": [DemographicParity(…)]}``: for that label.
+        ``{"value": [DemographicParity(…)]}``: for how well people are treated on average.
     judge_budgets : float or dict or None
         How much mean excess any single judge may suffer (or each judge by name). ``{"relation": {"affected": 0.01}}``:
         how much the judges with that attribute may, as a group; counted like ``eta``, as if they were the panel.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
 from fairwise.constraints.budgets import Budget, attribute_budgets, judge_budgets, panel_budget
-from fairwise.constraints.groups import GroupRows, Moments, parity_moments
+from fairwise.constraints.groups import VALUE, GroupRows, Moments, parity_moments
 from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError, quote
 from fairwise.judgments import Judgments
@@ -141,6 +141,13 @@ def group_rows(
     _refuse_impossible(moments, len(names))
     parts = []
     for label, of_label in moments.items():
+        if label == VALUE and VALUE not in names:
+            nobody = np.zeros(len(labels.codes), dtype=np.intp)  # outcomes play no part in it
+            rows = GroupRows.from_moments(
+                of_label, table, nobody, sensitive, weights, point=placed.people, n_points=size
+            )
+            parts.append(rows.renamed("value: ").about_values(_values_for(of_label, labels.values, labels.sign)))
+            continue
         if label is None and len(names) == 2:
             places = [1]
         else:
@@ -153,6 +160,21 @@ def group_rows(
             named = rows if label is None and len(names) == 2 else rows.renamed(f"{names[place]!r}: ")
             parts.append(named if len(names) == 2 and place == 1 else named.about_label(place, len(names)))
     return GroupRows.joined(parts)
+
+
+def _values_for(moments: Sequence[object], values: FloatArray | None, sign: float) -> FloatArray:
+    """How good each label is, for rules about that; others than of the mean value are refused."""
+    for moment in moments:
+        if type(moment).__name__ != "DemographicParity":
+            raise InputError(
+                f"group_constraints: {type(moment).__name__} is not about how well people are treated: of {VALUE!r} "
+                "there is DemographicParity, equal mean values."
+            )
+    if values is None:
+        return np.array([0.0, 1.0] if sign > 0 else [1.0, 0.0])
+    if not values.any():
+        raise InputError(f"group_constraints about {VALUE!r} need label_values, how good each label is.")
+    return values
 
 
 def _refuse_impossible(moments: Moments, n_labels: int) -> None:
