@@ -127,7 +127,7 @@ def test_what_cannot_be_is_refused(bundle: Path, what: str) -> None:
         (PARTICIPANTS, "number", "01", "a whole number from 1"),
         (PARTICIPANTS, "number", "99999999999", "a whole number from 1"),
         (PARTICIPANTS, "slot", "-1", "a whole number from 0"),
-        (PARTICIPANTS, "stage", "nonsense", "relation, task, check, .*"),
+        (PARTICIPANTS, "stage", "nonsense", "relation, questions, task, check, .*"),
         (PARTICIPANTS, "relation", "martian", "affected, neither, or nothing"),
         (PARTICIPANTS, "language", "xx", "en, .*, or nothing"),
         (PARTICIPANTS, "came_by", "carrier pigeon", "open, personal, .*"),
