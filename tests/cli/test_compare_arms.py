@@ -169,6 +169,25 @@ def test_what_is_learned_in_a_study(home: Path, run: Callable[..., Result]) -> N
     assert "has no column 'height'" in run("compare-arms", home, *few, "--groups", "height", code=1).stderr
 
 
+def test_a_larger_effect_is_found_more_often_before_anyone_is_asked(home: Path, run: Callable[..., Result]) -> None:
+    plan = partial(run, "plan", "--simulate", home, "--judges", 24, "--simulations", 2, "--fits", 0)
+    none, large = (json.loads(plan("--persuasion", planted, "--json").stdout)["arms"][0] for planted in (0.0, 0.9))
+    assert none["effect"] == 0
+    assert large["effect"] > 0.1
+    assert none["found"] < 0.5 < large["found"]
+    assert (large["arm"], large["judges"]) == ("talk", 24)
+    assert large["returned"] == pytest.approx(0.8 * 24, abs=3)
+    shown = plan().stdout
+    assert "Will it be seen what talking does?" in shown
+    assert "nan" not in shown
+
+
+def test_without_arms_there_is_no_effect_to_see(study: Study, run: Callable[..., Result]) -> None:
+    home = study.folder / "plain"
+    run("study", "new", home, *study.who, "--show", "town,age", "--pairs", 4)
+    assert "no second round" in run("plan", "--simulate", home, "--persuasion", 0.1, code=1).stderr
+
+
 def test_blocks_and_reasons_of_a_study(home: Path) -> None:
     folder = StudyFolder.open(home)
     store = Store.open(home / "study.sqlite", folder.fingerprint)

@@ -30,7 +30,9 @@ _HEADINGS = {
 }
 _SIMULATIONS, _DEFAULT_JUDGES, _DEFAULT_STUDIES = 2000, (43,), 20
 _ABOUT_COST = ("gamma", "eta", "favorable_label", "fits")
-_BY_FORMULA, _BY_PLAYING = ("pairs", "wanted", "correlation", "rate"), (*_ABOUT_COST, "seconds")
+_ABOUT_TALKING = ("persuasion", "returning")
+_BY_FORMULA = ("pairs", "wanted", "correlation", "rate")
+_BY_PLAYING = (*_ABOUT_COST, "seconds", *_ABOUT_TALKING)
 _NO_EXCESS = BudgetOption(0.0)
 _number = partial(Option, parser=fraction, metavar="NUMBER")
 _played = partial(Option, rich_help_panel="Playing a study")
@@ -52,6 +54,30 @@ class SimulationOptions:
     seconds: Annotated[
         float, _played("--seconds", help="Usual seconds for a pair.", min=0.1, max=3600, metavar="NUMBER")
     ] = 10.0
+    persuasion: Annotated[
+        float,
+        _played(
+            "--persuasion",
+            help="Of arms: how often a reason shown changes an answer against it.",
+            parser=fraction,
+            metavar="NUMBER",
+        ),
+    ] = 0.2
+    returning: Annotated[
+        float, _played("--returning", help="Of a second round: who comes back.", parser=fraction, metavar="NUMBER")
+    ] = 0.8
+
+    def talking_in(self, study: "StudyFolder", typed: frozenset[str]) -> bool:
+        """Whether there are arms to compare; an error if something about them was asked."""
+        from fairwise.auditing.arms_plan import silent_arm
+
+        asked = [name for name in _ABOUT_TALKING if name in typed]
+        if silent_arm(study) is None and asked:
+            raise InputError(
+                f"{_option(asked[0])}: {study.path} has no second round with one arm that is shown no reasons, so "
+                "there is no effect of talking to see"
+            )
+        return silent_arm(study) is not None
 
     def cost_of(self, study: "StudyFolder", typed: frozenset[str]) -> "Cost | None":
         """Return what to learn; none without outcomes, which is an error if something about it was asked."""
@@ -176,18 +202,27 @@ def _plan_played(
     as_json: bool,
 ) -> None:
     """Play the study and print what that shows."""
+    from fairwise.auditing.arms_plan import simulate_arms
     from fairwise.auditing.plan import simulate_study
-    from fairwise.cli.plan_words import show
+    from fairwise.cli.plan_words import show, show_arms
     from fairwise.simulation.respondent import minutes_for
     from fairwise.study.folder import StudyFolder
 
     study = StudyFolder.open(folder)
     cost = options.cost_of(study, typed)
+    talking = options.talking_in(study, typed)
     minutes = minutes_for(study.settings.pairs, options.seconds, seed=asked["seed"])
     with progress_bars() as progress:
         plan = simulate_study(study, study.people(), panels, cost=cost, progress=progress, **asked)
+        arms = None
+        if talking:
+            planted: dict[str, Any] = {"persuasion": options.persuasion, "returning": options.returning}
+            drawn = {"n_studies": asked["n_studies"], "seed": asked["seed"], "progress": progress}
+            arms = simulate_arms(study, study.people(), panels, **planted, **drawn)
     if not as_json:
         show(study, plan, cost, minutes, options.seconds, asked["confidence"])
+        if arms is not None:
+            show_arms(arms, options.persuasion, options.returning)
         return
     print_json(
         {
@@ -201,6 +236,7 @@ def _plan_played(
             "seed": asked["seed"],
             "panels": plan.panels,
             "cost": None if cost is None else _cost_json(cost, plan),
+            "arms": arms,
             "minutes": asdict(minutes) | {"usual_seconds": options.seconds},
         }
     )
