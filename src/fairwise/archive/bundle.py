@@ -42,6 +42,8 @@ from fairwise.store.tables import (
     exclusions,
     participants,
     question_answers,
+    reasons,
+    round_pairs,
 )
 from fairwise.study.folder import CONSENT, StudyFolder, version_of
 from fairwise.study.pictures import IMAGES
@@ -54,11 +56,11 @@ _LONGEST_CELL = 1 << 30  # models are long
 
 PARTICIPANTS, SCHEDULE, ANSWERS, CLOSINGS = "participants.csv", "schedule.csv", "answers.csv", "closings.csv"
 ANSWER_MODELS, EXCLUSIONS, CONSENTS = "answer_models.csv", "exclusions.csv", "consents.csv"
-QUESTIONS = "questions.csv"
+QUESTIONS, ROUND_PAIRS, REASONS = "questions.csv", "round_pairs.csv", "reasons.csv"
 TABLES = (PARTICIPANTS, SCHEDULE, ANSWERS, CLOSINGS)
 """Those that every bundle has."""
 
-LATER_TABLES = (ANSWER_MODELS, EXCLUSIONS, CONSENTS, QUESTIONS)
+LATER_TABLES = (ANSWER_MODELS, EXCLUSIONS, CONSENTS, QUESTIONS, ROUND_PAIRS, REASONS)
 """Those that older bundles do not have."""
 
 _WRITTEN = {"why", "rules", "expressible", "comments", "reason", "written"}
@@ -232,8 +234,8 @@ def _as_csv(table: pd.DataFrame) -> bytes:
 # in a room stay where they are.
 _LEFT_OUT = {"id", "token_hash", "key", "nonce", "participant_id", "appearance_id"}
 _LEFT_OUT |= {"panel_id", "panel_session", "panel_signed", "room_id"}
-# Which operator excluded someone is nobody else's business.
-_LEFT_OUT |= {"excluded_by", "included_by"}
+# Which operator excluded someone, or released a reason, is nobody else's business.
+_LEFT_OUT |= {"excluded_by", "included_by", "decided_by", "answer_id"}
 # Ids have gaps where someone withdrew; these are counted without.
 _LEFT_OUT |= {"answer_model_id"}
 _models = sa.select(
@@ -273,6 +275,16 @@ def tables(connection: sa.Connection) -> dict[str, pd.DataFrame]:
         QUESTIONS: sa.select(number, *_columns(question_answers))
         .select_from(participants.join(question_answers, question_answers.c.participant_id == participants.c.id))
         .order_by(number, question_answers.c.question),
+        ROUND_PAIRS: sa.select(
+            round_pairs.c.rank, round_pairs.c.a, round_pairs.c.b, round_pairs.c.reason.label("chosen_as")
+        ).order_by(round_pairs.c.rank),
+        REASONS: sa.select(number, position, answers.c.version, *_columns(reasons))
+        .select_from(
+            of_participant.join(answers, answers.c.appearance_id == appearances.c.id).join(
+                reasons, reasons.c.answer_id == answers.c.id
+            )
+        )
+        .order_by(number, position, answers.c.version),
     }
     return {name: _table(connection, query) for name, query in queries.items()}
 

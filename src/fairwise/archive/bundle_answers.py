@@ -8,7 +8,7 @@ bundle.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -48,6 +48,8 @@ class AnswerCheck:
     schedule: pd.DataFrame
     versions: pd.DataFrame
     closings: pd.DataFrame
+    discussed: Collection[frozenset[str]] = ()
+    """The pairs of the study's second round, if it had one: then nobody had a second look of their own."""
 
     @cached_property
     def current(self) -> set[Place]:
@@ -118,14 +120,25 @@ class AnswerCheck:
             second = again.get(number, [])
             if turn == "1" and place in second:
                 raise self._refuse(place, "is of round 1 where round 2 was expected")
-            if turn == "2" and (place not in first or not (number in again or number in finished)):
+            came = number in again or number in finished or self.discussed
+            if turn == "2" and (place not in first or not came):
                 raise self._refuse(place, "is of round 2 where round 1 was expected")
             if turn == "1":
                 first[place] = answer
             else:
                 again.setdefault(number, []).append(place)
         for number, places in again.items():
-            self._check_shown_again(number, places, first)
+            if self.discussed:
+                self._check_discussed(places)
+            else:
+                self._check_shown_again(number, places, first)
+
+    def _check_discussed(self, places: list[Place]) -> None:
+        people = zip(*(self.schedule[c] for c in ("number", "position", "a", "b")), strict=True)
+        shown = {(number, position): frozenset(two) for number, position, *two in people}
+        for place in places:
+            if shown[place] not in self.discussed:
+                raise self._refuse(place, "is of a second round that was not about that pair")
 
     def _check_shown_again(self, number: str, places: list[Place], first: dict[Place, str]) -> None:
         mine = self.schedule[self.schedule["number"] == number]

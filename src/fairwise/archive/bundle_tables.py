@@ -17,12 +17,15 @@ from fairwise.archive.bundle import (
     EXCLUSIONS,
     PARTICIPANTS,
     QUESTIONS,
+    REASONS,
+    ROUND_PAIRS,
     SCHEDULE,
     Bundle,
 )
 from fairwise.errors import InputError
 from fairwise.store.study_state import FIRST, SECOND
-from fairwise.store.tables import CAME_BY
+from fairwise.store.tables import CAME_BY, REASON_STATES
+from fairwise.study.deliberation import Chosen
 from fairwise.study.languages import available
 from fairwise.study.settings import StudySettings
 from fairwise.study.stages import Stage
@@ -166,6 +169,20 @@ def _tables(settings: StudySettings) -> dict[str, _Table]:
                 "written": text,
             },
             once=(("number", "question"),),
+        ),
+        ROUND_PAIRS: _Table(
+            {"rank": number, "a": text, "b": text, "chosen_as": _one_of(Chosen)}, once=(("rank",), ("a", "b"))
+        ),
+        REASONS: _Table(
+            {
+                "number": number,
+                "position": number,
+                "version": number,
+                "state": _one_of(REASON_STATES),
+                "decided_at": _MOMENT.or_nothing,
+                "reported_at": _MOMENT.or_nothing,
+            },
+            once=(("number", "position", "version"),),
         ),
     }
 

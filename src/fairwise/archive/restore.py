@@ -23,6 +23,8 @@ from fairwise.archive.bundle import (
     EXCLUSIONS,
     PARTICIPANTS,
     QUESTIONS,
+    REASONS,
+    ROUND_PAIRS,
     SCHEDULE,
     Bundle,
     last_number,
@@ -36,6 +38,7 @@ from fairwise.store.erasure import begin_again
 from fairwise.store.fit_files import JOBS
 from fairwise.store.identity import record_identity
 from fairwise.store.store import Store
+from fairwise.store.study_state import SECOND
 from fairwise.store.tables import (
     answer_models,
     answers,
@@ -49,6 +52,8 @@ from fairwise.store.tables import (
     metadata,
     participants,
     question_answers,
+    reasons,
+    round_pairs,
     study,
 )
 from fairwise.study.folder import SECRET
@@ -282,10 +287,35 @@ def _fill_from_bundle(connection: sa.Connection, bundle: Bundle, database: objec
     for table, rows in filled.items():
         if rows:
             connection.execute(sa.insert(table), rows)
+    _fill_second_round(connection, bundle, places)
     # Also the numbers of those who withdrew are not given again.
     last = max([last_number(connection), bundle.manifest.get("last_number", 0), *map(int, ids)])
     connection.execute(sa.update(counters).where(counters.c.name == "participants").values(value=last))
     begin_again(connection, datetime.now(UTC))
+
+
+def _fill_second_round(connection: sa.Connection, bundle: Bundle, places: Mapping[tuple[str, str], int]) -> None:
+    """What it was about, and which reasons others could read; who decided so is not in a bundle."""
+    pairs = [{**_values(round_pairs, row), "reason": row["chosen_as"]} for row in bundle.rows(ROUND_PAIRS)]
+    if pairs:
+        connection.execute(sa.insert(round_pairs), pairs)
+        connection.execute(sa.update(study).values(round=SECOND))
+    decided = bundle.rows(REASONS)
+    if not decided:
+        return
+    columns = (answers.c.appearance_id, answers.c.version, answers.c.id)
+    ids = {(pair, version): answer for pair, version, answer in connection.execute(sa.select(*columns))}
+    connection.execute(
+        sa.insert(reasons),
+        [
+            {
+                **_values(reasons, row),
+                "answer_id": ids[places[row["number"], row["position"]], int(row["version"])],
+                "decided_by": "",
+            }
+            for row in decided
+        ],
+    )
 
 
 def _check_empty(connection: sa.Connection, database: object) -> None:

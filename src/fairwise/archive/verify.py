@@ -22,6 +22,8 @@ from fairwise.archive.bundle import (
     MANIFEST,
     PARTICIPANTS,
     QUESTIONS,
+    REASONS,
+    ROUND_PAIRS,
     SCHEDULE,
     TABLES,
     Bundle,
@@ -34,6 +36,7 @@ from fairwise.archive.bundle_tables import checked_tables
 from fairwise.archive.container import unpack_study
 from fairwise.errors import InputError
 from fairwise.judgments.answer import PairDesign
+from fairwise.store.study_state import FIRST
 from fairwise.study.active.chooser import StudyChooser
 from fairwise.study.designs import ShownPair
 from fairwise.study.folder import StudyFolder, version_of
@@ -90,13 +93,15 @@ def verify(bundle: Bundle) -> Verified:
     people, schedule, versions = (tables[name] for name in (PARTICIPANTS, SCHEDULE, ANSWERS))
     _check_manifest(bundle, study, people)
     _check_schedule(path, study, people, schedule)
-    answer_check = AnswerCheck(path, study, people, schedule, versions, tables[CLOSINGS])
+    discussed = [frozenset(two) for two in zip(tables[ROUND_PAIRS]["a"], tables[ROUND_PAIRS]["b"], strict=True)]
+    answer_check = AnswerCheck(path, study, people, schedule, versions, tables[CLOSINGS], discussed)
     answer_check.check()
     if nobody is not None:
         _check_active(ActivePairCheck.of(path, bundle, nobody), study, people, schedule, versions)
     elif len(tables[ANSWER_MODELS]):
         raise InputError(f"{path}: {ANSWER_MODELS} has models, but this study has no active pairs")
     _check_questions(path, study, people, tables[QUESTIONS])
+    _check_reasons(path, versions, tables[REASONS])
     return Verified(
         participants=len(people),
         finished=int((people["stage"] == Stage.FINISHED).sum()),
@@ -213,6 +218,19 @@ def _check_consents(path: Path, study: StudyFolder, people: pd.DataFrame, texts:
             raise InputError(f"{path}: {CONSENTS}: the text of version {version!r} is another: {version_of(text)!r}")
     known = {*texts["version"], *(edition.consent_version for edition in study.editions.values())}
     return int((~people["consent_version"].isin(known)).sum())
+
+
+def _check_reasons(path: Path, versions: pd.DataFrame, reasons: pd.DataFrame) -> None:
+    """Only a reason of the first round can have been released to others, or hidden from them."""
+    names = ["number", "position", "version"]
+    first = versions[versions["round"] == str(FIRST)] if "round" in versions else versions
+    given = set(first[names].itertuples(index=False, name=None))
+    for row in reasons[names].itertuples(index=False, name=None):
+        if row not in given:
+            raise InputError(
+                f"{path}: {REASONS} is about version {row[2]} of the answer of participant {row[0]} to pair {row[1]}, "
+                "which is none of the first round"
+            )
 
 
 def _check_questions(path: Path, study: StudyFolder, people: pd.DataFrame, answers: pd.DataFrame) -> None:
