@@ -48,7 +48,7 @@ def console(site: Operating) -> Operating:
 
 def pages(console: Operating) -> Iterator[tuple[str, Any]]:
     """Every page that a GET shows, with something in the place of every gap."""
-    filled_in = {"number": "1", "id": "1", "part": "words", "file": "texts.csv", "upload": "x", "key": "x"}
+    filled_in = {"number": "1", "id": "1", "part": "words", "file": "texts.csv", "upload": "x", "key": "x", "code": "x"}
     for route in (route for each in ALL_PAGES for route in each.routes if route.method == "GET"):
         path = re.sub(r"{(\w+)(?::number)?}", lambda gap: filled_in[gap[1]], route.path)
         yield path, console.client.get(path)

@@ -15,9 +15,12 @@ from fairwise.store.recruitment import Room
 from fairwise.study.cards import Card, Row
 from fairwise.study.questions import Question
 from fairwise.study.settings import ShownColumn, StudySettings
+from fairwise.study.talking import Step, Turn
 from fairwise.study.tally import Rule
 from fairwise.web.shared.questions import AskedQuestion
 from fairwise.web.shared.views import (
+    InTurn,
+    OnWall,
     OthersAnswer,
     OthersReason,
     OwnPages,
@@ -112,6 +115,11 @@ def all_pages(pages: Pages, prefix: str = "", text: str = "text", a: Card = ALIC
             code_csrf=text, resume=Resume(f"{prefix}/p/token", text, text), problem=text, typed=text
         ),
         "wall": pages.wall(Room(1, text, text, True, 2, 1), address=text, qr=Markup("<svg></svg>")),
+        "talking_wall": pages.talking_wall(
+            Room(1, text, text, True, 2, 1), OnWall(Turn(2, Step.COMPARED), 4, 4, ({"same": 3}, {"same": 4})), (a, b), 5
+        ),
+        "room": pages.room(me, InTurn(Turn(2, Step.AGAIN), Answer.SAME, asked=True, answered=True)),
+        "pair in a room": pages.pair(me, pair(a, b), turn=Turn(2, Step.ALONE), problem=text),
         "relation": pages.relation(me, problem=text),
         "questions": pages.questions(me, questions(text)),
         "screened_out": pages.screened_out(me, back=WayBack(text, f"{prefix}/p/token/back")),

@@ -108,6 +108,9 @@ class AnswerCheck:
         """
         if "round" not in self.versions:  # made before there were rounds
             return
+        # Rooms talk about the fixed pairs.
+        in_rooms = self.study.schedules.fixed if self.study.settings.deliberation.rooms else ()
+        discussed = self.discussed or {frozenset(two) for two in in_rooms}
         first: dict[Place, str] = {}
         again: dict[str, list[Place]] = {
             number: [] for number in self.people.loc[self.people["stage"] == Stage.SECOND_LOOK, "number"]
@@ -120,7 +123,7 @@ class AnswerCheck:
             second = again.get(number, [])
             if turn == "1" and place in second:
                 raise self._refuse(place, "is of round 1 where round 2 was expected")
-            came = number in again or number in finished or self.discussed
+            came = number in again or number in finished or bool(discussed)
             if turn == "2" and (place not in first or not came):
                 raise self._refuse(place, "is of round 2 where round 1 was expected")
             if turn == "1":
@@ -128,16 +131,16 @@ class AnswerCheck:
             else:
                 again.setdefault(number, []).append(place)
         for number, places in again.items():
-            if self.discussed:
-                self._check_discussed(places)
+            if discussed:
+                self._check_discussed(places, discussed)
             else:
                 self._check_shown_again(number, places, first)
 
-    def _check_discussed(self, places: list[Place]) -> None:
+    def _check_discussed(self, places: list[Place], discussed: Collection[frozenset[str]]) -> None:
         people = zip(*(self.schedule[c] for c in ("number", "position", "a", "b")), strict=True)
         shown = {(number, position): frozenset(two) for number, position, *two in people}
         for place in places:
-            if shown[place] not in self.discussed:
+            if shown[place] not in discussed:
                 raise self._refuse(place, "is of a second round that was not about that pair")
 
     def _check_shown_again(self, number: str, places: list[Place], first: dict[Place, str]) -> None:

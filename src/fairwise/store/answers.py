@@ -245,6 +245,7 @@ def record(
     before_first: Callable[[sa.Connection, bytes], None] | None = None,
     asked: int = FIRST,
     until: datetime | None = None,
+    talked: bool = False,
 ) -> int:
     """Keep an answer; returns the position of its pair.
 
@@ -255,7 +256,8 @@ def record(
 
     `asked` is the round of the study that the form is of, and `until` when the first one ends by itself. In the second,
     too, only what is `shown_again` can be answered; what was said in the first is said anew there, so that one who
-    keeps an answer is told apart from one who was never asked again.
+    keeps an answer is told apart from one who was never asked again. So it is, too, if others `talked` about it in a
+    room with whoever answers; an answer given alone must have come before.
     """
     pair = connection.execute(_APPEARANCE, {"key": new.key, "token_hash": token_hash}).one_or_none()
     if pair is None:
@@ -264,7 +266,7 @@ def record(
     refuse_other_round(Standing(round=pair.round, round_over=pair.round_over), asked, new.at, until)
     _refuse_at(pair.stage, asked)
     again = asked == SECOND or pair.stage == Stage.SECOND_LOOK
-    if again and (shown_again is None or pair.position not in shown_again(connection, token_hash)):
+    if again and not talked and (shown_again is None or pair.position not in shown_again(connection, token_hash)):
         raise NotShownAgain
     if before_first is not None and not pair.has_answered:
         before_first(connection, token_hash)
@@ -272,12 +274,14 @@ def record(
     last = connection.execute(_LAST, {"appearance_id": pair.id}).one_or_none()
     form = new.nonce.partition("+")[0]
     of_this_form = [] if last is None else _contents_of_form(connection, pair.id, form)
-    anew = last is None or (asked == SECOND and last.round == FIRST)
+    if talked and last is None:
+        raise NotShownAgain
+    anew = last is None or ((asked == SECOND or talked) and last.round == FIRST)
     said_before = any(new.says(*said) for said in of_this_form)
     if said_before or (last is not None and not anew and _is_repeat(connection, pair.id, form, new, last)):
         return position
     version = 1 if last is None else last.version + 1
-    if version > MOST_VERSIONS * asked or len(of_this_form) == _MOST_OF_ONE_FORM:
+    if version > MOST_VERSIONS * (SECOND if talked else asked) or len(of_this_form) == _MOST_OF_ONE_FORM:
         raise ChangedTooOften
     # One form with two different answers: someone pressed another button before the first reply came.
     nonce = f"{form}+{len(of_this_form)}" if of_this_form else form
@@ -293,7 +297,7 @@ def record(
             # Of the answer itself, which may have been given before why.
             "seconds": new.seconds if anew or last is None or last.answer != new.answer else last.seconds,
             "answered_at": max(pair.consented_at, new.at),  # also where the clock was put back meanwhile
-            "round": SECOND if again else FIRST,
+            "round": SECOND if again or talked else FIRST,
         },
     )
     return position

@@ -115,6 +115,8 @@ rooms = Table(
     Column("code", String(16), nullable=False, unique=True),
     Column("made_at", Moment, nullable=False),
     Column("closed_at", Moment),
+    Column("turn_pair", Integer, nullable=False, server_default="0"),  # of a room that talks: see study/talking.py
+    Column("turn_step", String(16), nullable=False, server_default="waiting"),
 )
 
 invitations = Table(

@@ -67,6 +67,13 @@ class Deliberation(SettingsTable):
     ] = 0
     """The first round ends when so many have finished; 0 if no number ends it."""
 
+    rooms: Annotated[
+        bool,
+        Field(title="Rooms talk"),
+        Input("In a room all answer the same fixed pair, see the answers on the wall, talk, and answer it again."),
+    ] = False
+    """Whether people in a room answer the fixed pairs together, talk about each and answer again."""
+
     @property
     def until(self) -> datetime | None:
         """The moment at which the first round ends by itself, if there is one."""
@@ -74,8 +81,21 @@ class Deliberation(SettingsTable):
             return None
         return datetime.combine(date.fromisoformat(self.close_on), time(), UTC) + timedelta(days=1)
 
-    def check(self, *, shared: int, second_look: bool) -> None:
-        """Refuse a second round that has nothing to be about; `shared` pairs are answered by several people."""
+    def check(self, *, shared: int, fixed: int, second_look: bool) -> None:
+        """Refuse a second round that has nothing to be about; `shared` pairs are answered by several people.
+
+        Those of them that are `fixed` are answered by all.
+        """
+        if self.rooms and (second_look or self.on):
+            raise ValueError(
+                "deliberation.rooms: people answer again in their room, and are asked no third time; "
+                "switch off second_look and deliberation.on"
+            )
+        if self.rooms and not fixed:
+            raise ValueError(
+                "deliberation.rooms: a room talks about pairs that all in it answer, and there are none; "
+                "needed: design.fixed"
+            )
         if self.on and second_look:
             raise ValueError("second_look is on as well, but deliberation has a second round of its own; choose one")
         if self.on and not shared:

@@ -274,7 +274,8 @@ class StudySettings(SettingsFile):
         unknown = [name for name in self.design.strata if name not in {column.name for column in self.columns}]
         if unknown:
             raise ValueError(f"design.strata: {unknown[0]!r} is not among the columns")
-        self.deliberation.check(shared=self.design.fixed + self.design.anchors, second_look=self.second_look)
+        shared = self.design.fixed + self.design.anchors
+        self.deliberation.check(shared=shared, fixed=self.design.fixed, second_look=self.second_look)
         return self
 
     @model_validator(mode="after")

@@ -47,6 +47,7 @@ from fairwise.web.console.reports import ReportPages, public_report_route
 from fairwise.web.console.results import ResultPages
 from fairwise.web.console.study_pages import StudyPages
 from fairwise.web.console.study_wizard import StudyWizardPages
+from fairwise.web.console.talking import TalkingRoomPages
 from fairwise.web.console.trail import TrailPages
 from fairwise.web.console.trial import TrialPages
 from fairwise.web.console.votes import VotePages as ConsoleVotePages
@@ -59,6 +60,7 @@ from fairwise.web.participant.questions import QuestionPages
 from fairwise.web.participant.result import OwnResultPages
 from fairwise.web.participant.second_look import SecondLookPages
 from fairwise.web.participant.second_round import SecondRoundPages
+from fairwise.web.participant.talking import TalkingPages
 from fairwise.web.participant.vote import VotePages
 from fairwise.web.shared import monitoring
 from fairwise.web.shared.host import Host
@@ -279,14 +281,15 @@ _PARTICIPANTS_READ_OTHERWISE = (
 def participant_app(services: Services) -> Starlette:
     """The pages of one study."""
     prefix, offered = services.host.prefix, services.study.offered
-    consent, second_look, second_round = ConsentPages(services), SecondLookPages(services), SecondRoundPages(services)
-    questions = QuestionPages(services, second_look)
+    second_look, second_round, talking = SecondLookPages(services), SecondRoundPages(services), TalkingPages(services)
+    consent, questions = ConsentPages(services, talking), QuestionPages(services, second_look)
     groups = (
-        PairPages(services, consent.invited, second_look, second_round, questions),
+        PairPages(services, consent.invited, second_look, second_round, questions, talking),
         OnboardingPages(services),
         questions,
         second_look,
         second_round,
+        talking,
         OwnResultPages(services),
         VotePages(services),
         consent,
@@ -335,6 +338,7 @@ ALL_PAGES: tuple[type[ConsolePages], ...] = (
     ParticipantsPages,
     OneParticipantPages,
     RecruitmentPages,
+    TalkingRoomPages,
     DownloadPages,
     DeliberationPages,
     FitPages,

@@ -194,7 +194,7 @@ def test_withdrawing_is_offered_to_participants_only() -> None:
     offered = {
         name for name, page in all_pages(Pages(settings(), "", "")).items() if 'href="/p/token/withdraw"' in page
     }
-    nobodys = {"consent", "closed_door", "id_taken", "whose_device", "wall", "declined"}
+    nobodys = {"consent", "closed_door", "id_taken", "whose_device", "wall", "talking_wall", "declined"}
     nobodys |= {"withdrawn", "closed", "message", "round_over"}
     assert offered == set(all_pages(Pages(settings(), "", ""))) - nobodys
 

@@ -19,12 +19,15 @@ from fairwise.study.cards import Card, Row
 from fairwise.study.languages import Language, language
 from fairwise.study.questions import Question
 from fairwise.study.settings import StudySettings
+from fairwise.study.talking import Step, Turn
 from fairwise.study.tally import Rule
 from fairwise.web.shared.pages import Pages
 from fairwise.web.shared.questions import AskedQuestion
 from fairwise.web.shared.templating import read_static_files
 from fairwise.web.shared.views import (
+    InTurn,
     NumberedAnswer,
+    OnWall,
     OthersAnswer,
     OthersReason,
     OwnPages,
@@ -148,6 +151,13 @@ def all_pages(pages: Pages) -> dict[str, str]:
         "withdrawn": pages.withdrawn(),
         "closed_door": pages.closed_door(code_csrf="", resume=Resume("/p/token"), problem="14", typed="18"),
         "wall": pages.wall(Room(1, "19", "20", True, 21, 22), address="://23", qr=Markup("")),
+        "talking_wall": pages.talking_wall(
+            Room(1, "19", "20", True, 21, 22),
+            OnWall(Turn(2, Step.COMPARED), 4, 4, ({"same": 3}, {"same": 4})),
+            (one, other),
+            5,
+        ),
+        "room": pages.room(me, InTurn(Turn(2, Step.AGAIN), Answer.SAME, asked=True, answered=True)),
         "closed wall": pages.wall(Room(1, "19", "20", False, 21, 22), address="://23", qr=Markup("")),
         "relation": pages.relation(me, problem="14"),
         "questions": pages.questions(me, questions("14")),

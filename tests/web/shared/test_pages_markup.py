@@ -18,8 +18,22 @@ EVIL = "<script>alert('1')</script>\"' onclick=x {{ 7*7 }} </textarea><img src=x
 
 # What participants load; the rest is the console's.
 OURS = ("study.css", "study.js")
+# Of a room that talks, which have a script of their own.
+IN_ROOM = {"talking_wall", "room", "pair in a room"}
 # Pages on which nothing is asked.
-NO_PROBLEMS = {"declined", "withdrawn", "thanks", "back", "wall", "screened_out", "not_open", "closed", "message"}
+NO_PROBLEMS = {
+    "declined",
+    "withdrawn",
+    "thanks",
+    "back",
+    "wall",
+    "talking_wall",
+    "room",
+    "screened_out",
+    "not_open",
+    "closed",
+    "message",
+}
 NO_PROBLEMS |= {
     "round_over",
     "own_round_over",
@@ -54,9 +68,9 @@ def test_nobodys_text_becomes_markup() -> None:
     evil = card(*[EVIL] * 6, labels=tuple(EVIL + label for label in LABELS))
     for name, page in all_pages(Pages(told, "", ""), text=EVIL, a=evil, b=evil).items():
         parsed = Parsed(page)
-        assert [had.get("src", "inline") for had in parsed.all("script")] == [f"/static/study.js?v={js_version()}"], (
-            name
-        )
+        loaded = [had.get("src", "inline") for had in parsed.all("script")]
+        assert loaded[0] == f"/static/study.js?v={js_version()}", name
+        assert [str(one).partition("?")[0] for one in loaded[1:]] == ["/static/room.js"] * (name in IN_ROOM), name
         assert parsed.all("img") == [], name
         assert not [key for _, had in parsed.elements for key in had if key.startswith("on")], name
         assert "{{ 7*7 }}" in page, name
@@ -99,7 +113,8 @@ def test_nothing_is_inline_and_nothing_comes_from_elsewhere() -> None:
         parsed = Parsed(page)
         assert parsed.all("style") == [], name
         assert not [had for _, had in parsed.elements if "style" in had], name
-        assert re.findall(r"<script[^>]*>(.*?)</script>", page, re.DOTALL) == [""], name
+        scripts = re.findall(r"<script[^>]*>(.*?)</script>", page, re.DOTALL)
+        assert scripts == [""] * (1 + (name in IN_ROOM)), name
         shown = page.replace("https://study.example/p/token", "")
         assert "://" not in shown, name
     style, script = (read_static_files()[name][0].decode() for name in ("study.css", "study.js"))

@@ -33,6 +33,7 @@ from fairwise.study.recruitment import (
 from fairwise.study.stages import ENDS, first_stage
 from fairwise.web.participant.base import COOKIE, ParticipantPages, Services
 from fairwise.web.participant.panel import PanelDoor, Visitor, consent_subject, form_subject
+from fairwise.web.participant.talking import TalkingPages
 from fairwise.web.shared import views
 from fairwise.web.shared.attempts import SECONDS, Attempts, consent_limits
 from fairwise.web.shared.forms import read_form
@@ -67,8 +68,9 @@ _REFUSALS: dict[type[StoreProblem], tuple[int, str, str]] = {
 class ConsentPages(ParticipantPages):
     """Everything before someone takes part. Nobody is counted, and nothing is kept, until they agree."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, talking: TalkingPages) -> None:
         super().__init__(services)
+        self._talking = talking
         self._attempts = Attempts(self._folder.path, self._keys)
         self._panel = PanelDoor(self._settings.recruitment, self._keys)
 
@@ -171,6 +173,9 @@ class ConsentPages(ParticipantPages):
         room = await self._room(request)
         if room is None:
             raise Unknown
+        talking = await self._talking.wall(request, room)
+        if talking is not None:
+            return talking
         here = request.url
         address = f"{here.scheme}://{here.netloc}{self._prefix}/room"
         picture = segno.make(f"{address}/{room.code}", micro=False)

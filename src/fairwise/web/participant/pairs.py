@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from fairwise.judgments import Answer
-from fairwise.store import answers, participants
+from fairwise.store import answers, participants, talking
 from fairwise.store.deliberation import end_when_enough
 from fairwise.store.errors import ChangedTooOften, Full, NotYet, RoundOver, StoreUnavailable, Unknown
 from fairwise.store.housekeeping import tidy_fits
@@ -31,6 +31,7 @@ from fairwise.web.participant.questions import QuestionPages
 from fairwise.web.participant.result import announced
 from fairwise.web.participant.second_look import SecondLookPages
 from fairwise.web.participant.second_round import SecondRoundPages
+from fairwise.web.participant.talking import TalkingPages
 from fairwise.web.shared import views
 from fairwise.web.shared.forms import whole_number
 from fairwise.web.shared.views import LONGEST_CLOSING, LONGEST_WHY
@@ -51,11 +52,12 @@ class PairPages(ParticipantPages):
         second_look: SecondLookPages,
         second_round: SecondRoundPages,
         questions: QuestionPages,
+        talking: TalkingPages,
     ) -> None:
         """`invited` answers those whose personal link nobody has used yet."""
         super().__init__(services)
         self._invited, self._second_look, self._second_round = invited, second_look, second_round
-        self._questions = questions
+        self._questions, self._talking = questions, talking
         recruitment = self._settings.recruitment
         quotas = recruitment.most or any(relation.most is not None for relation in self._settings.relations)
         self._limited = bool(quotas)
@@ -122,8 +124,13 @@ class PairPages(ParticipantPages):
             return await self._no_place(request)
         if who.stage != Stage.PAIRS:
             return self._to_own(request, f"/{who.stage.replace('_', '-')}")
+        return self._to_own(request, await self._next_pair(request))
+
+    async def _next_pair(self, request: Request) -> str:
+        if await self._talking.talk(request) is not None:
+            return "/room"
         open_pairs = [position for position, answer in (await self._own_answers(request)).items() if answer is None]
-        return self._to_own(request, f"/pair/{open_pairs[0]}" if open_pairs else "/review")
+        return f"/pair/{open_pairs[0]}" if open_pairs else "/review"
 
     # The pairs
 
@@ -168,7 +175,7 @@ class PairPages(ParticipantPages):
         places = self._settings.pairs
         shown, answered = await self._read(request, answers.appearance_at, position=position, places=places)
         again = await self._second_look.shows(request, shown)
-        if shown.stage != Stage.PAIRS and not again:
+        if (shown.stage != Stage.PAIRS and not again) or await self._talking.is_over(request, shown):
             raise NotYet
         kept, cards = shown.answer, self._edition(request, arm).cards
         view = views.Pair(
@@ -205,7 +212,8 @@ class PairPages(ParticipantPages):
         )
         take = partial(take_place, quotas=self._quotas, at=new.at) if self._takes_place else None
         until = self._settings.deliberation.until
-        keep = partial(answers.record, shown_again=self._second_look.positions, before_first=take, until=until)
+        record = talking.record_outside if self._settings.deliberation.rooms else answers.record
+        keep = partial(record, shown_again=self._second_look.positions, before_first=take, until=until)
         try:
             position = await self._services.answering.record(self._hash(request), new, keep)
         except ChangedTooOften:
@@ -260,6 +268,7 @@ class PairPages(ParticipantPages):
 
     async def closing(self, request: Request) -> Response:
         who = await self._participant_at(request, Stage.PAIRS, Stage.SECOND_LOOK)
+        await self._talking.comes_first(request)
         pairs = await self._review_pairs(request)
         if any(pair.answer is None for pair in pairs):
             if self._first_is_over:
@@ -276,6 +285,7 @@ class PairPages(ParticipantPages):
         form = await self._own_form(request)
         texts = {name: form.text(name, LONGEST_CLOSING) for name in ("rules", "expressible", "comments")}
         await self._second_look.comes_first(request, await self._participant(request))
+        await self._talking.comes_first(request)
         if await self._questions.are_left(request):
             return self._to_own(request, "/questions")
         await self._write(request, self._finished, at=datetime.now(UTC), **texts)

@@ -7,7 +7,6 @@ from collections.abc import Collection, Mapping, Sequence
 from markupsafe import Markup
 
 from fairwise.judgments import Answer
-from fairwise.store.recruitment import Room
 from fairwise.study.arms import Arm
 from fairwise.study.decisions import usual_meaning
 from fairwise.study.languages import Language, language
@@ -15,8 +14,10 @@ from fairwise.study.practice import MEANINGS, check_questions, practice_pair
 from fairwise.study.questions import LONGEST_NUMBER, LONGEST_TEXT
 from fairwise.study.recruitment import PANELS
 from fairwise.study.settings import StudySettings
+from fairwise.study.talking import Turn
 from fairwise.study.texts import safe_html
 from fairwise.web.shared.questions import AskedQuestion
+from fairwise.web.shared.room_pages import RoomPages
 from fairwise.web.shared.templating import (
     BEGINNING,
     LONG_VALUE,
@@ -48,7 +49,7 @@ from fairwise.web.shared.views import (
 from fairwise.web.shared.vote_views import RULES, VoteView
 
 
-class Pages:
+class Pages(RoomPages):
     """Every page a participant may see, in one language; a study in several languages has several of these.
 
     ``settings`` say their words in this language; ``offered`` are all languages, if there are several; a ``notice``
@@ -160,10 +161,6 @@ class Pages:
         """Someone began under their id of a panel, or ``left``; with ``csrf`` they may say that it was not them."""
         return self._render("id_taken", start_key=start_key, csrf=csrf, panel=panel, left=left, way_here=way_here)
 
-    def wall(self, room: Room, *, address: str, qr: Markup) -> str:
-        """A room's code, to be read from afar."""
-        return self._render("wall", room=room, address=address, qr=qr)
-
     def relation(self, own: OwnPages, *, problem: str | None = None) -> str:
         """What a participant is to the decision."""
         return self._render("relation", own=own, problem=problem)
@@ -236,8 +233,9 @@ class Pages:
         problem: str | None = None,
         practice: bool = False,
         again: bool = False,
+        turn: Turn | None = None,
     ) -> str:
-        """Two people and the question, ``again`` in a second look.
+        """Two people and the question, ``again`` in a second look, or at the ``turn`` of a room that talks.
 
         ``undo`` leads back to the answer that was saved just now, if one was.
         """
@@ -251,6 +249,7 @@ class Pages:
             problem=problem,
             practice=practice,
             again=again,
+            turn=turn,
         )
 
     def why(self, own: OwnPages, pair: Pair) -> str:

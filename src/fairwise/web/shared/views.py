@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Self
 
 from sqlalchemy import Connection
 
@@ -14,10 +16,12 @@ from fairwise.store.answers import current_answers
 from fairwise.store.export import judge_name
 from fairwise.store.fit_files import Absence, Fitted
 from fairwise.store.jobs import Job
+from fairwise.store.talking import InRoom
 from fairwise.study.cards import Card
 from fairwise.study.folder import StudyFolder
 from fairwise.study.languages import marked
 from fairwise.study.recruitment import PANELS
+from fairwise.study.talking import Step, Turn
 
 # What participants are asked beside the pairs, and how much and how often they may say.
 
@@ -89,6 +93,52 @@ class Pair:
 
     stamp: str = ""
     """When the page was made, signed: from it the time to answer is known."""
+
+
+@dataclass(frozen=True)
+class InTurn:
+    """What a phone shows in a room that talks, while there is nothing to answer."""
+
+    turn: Turn
+    said: Answer | None = None
+    """By this participant, on the wall's sides."""
+
+    asked: bool = False
+    """Whether an answer can still be changed."""
+
+    answered: bool = False
+
+
+@dataclass(frozen=True)
+class OnWall:
+    """What the wall of a room that talks shows."""
+
+    turn: Turn
+    present: int
+    answered: int
+    """At this turn."""
+
+    counts: tuple[Mapping[str, int], ...] = ()
+    """How many gave each answer: alone, and after talking. Nothing while that is not to be shown, or of too few."""
+
+    @classmethod
+    def of(cls, turn: Turn, inside: InRoom, fewest: int) -> Self:
+        """Counts of a round are shown if at least ``fewest`` answered in it."""
+        alone, again = ({answer.value: n for answer, n in counts.items()} for counts in (inside.alone, inside.again))
+        shown = {Step.SHOWN: (alone,), Step.COMPARED: (alone, again)}.get(turn.step, ())
+        enough = all(sum(counts.values()) >= fewest for counts in shown)
+        answered = again if turn.step in (Step.AGAIN, Step.COMPARED) else alone
+        return cls(turn, inside.present, sum(answered.values()), shown if enough else ())
+
+    @property
+    def most(self) -> int:
+        return max(1, *(sum(counts.values()) for counts in self.counts))
+
+    @property
+    def tag(self) -> str:
+        """Another one whenever something else is to be shown."""
+        counts = ".".join(f"{answer}={n}" for one in self.counts for answer, n in sorted(one.items()))
+        return f"{self.turn}-{self.present}-{self.answered}-{counts}"
 
 
 @dataclass(frozen=True)
