@@ -180,7 +180,7 @@ def grouped(cast: Iterable[CastBallot], by: str) -> dict[str | None, list[Ballot
     for value in sorted(groups, key=lambda value: (len(groups[value]), value)):
         if len(groups[value]) < FEWEST or 0 < len(others) < FEWEST:
             others += groups.pop(value)
-    if 0 < len(others) < FEWEST or not groups:
+    if not groups:  # also where the others are too few, as all are among them then
         return {}
     largest = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
     return {**dict(largest), **({None: others} if others else {})}
