@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.support.report_study import complete, found, study
+from tests.support.sums import sums
 from tests.support.three_decisions import tiers
 
 from fairwise.judgments import Answer, Judgments
 
-__all__ = ["complete", "found", "panel", "study", "tiers"]
+__all__ = ["complete", "found", "panel", "study", "sums", "tiers"]
 
 
 @pytest.fixture(scope="session")

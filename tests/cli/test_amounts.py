@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from tests.support.three_decisions import VALUES, make_tiers
 
-from fairwise import Judgments, PairwiseFairRegressor, audit
+from fairwise import Judgments, PairwiseFairRegressor, audit, frontier
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,6 +62,18 @@ def test_amounts_from_the_fit_to_the_audit(files: Path, tmp_path: Path, answer: 
     assert printed["overall"]["value"]["max_violation"] == pytest.approx(expected.overall["max_violation"]["value"])
     means = table["amount"].groupby(people["town"]).mean()
     assert {row["group"]: row["mean_score"] for row in printed["by_group"]} == pytest.approx(means.to_dict())
+
+
+def test_a_frontier_of_amounts(files: Path, tmp_path: Path, answer: Callable[..., dict[str, Any]]) -> None:
+    people = pd.read_csv(files / "people.csv", index_col="id")
+    known = people.drop(columns=["sum", "tier"])
+    said = Judgments.read(files / "judgments.csv").about(known)
+    told = answer("frontier", *of(files, "sum"), *AMOUNT, "--gammas", "0.1,1", "--out", tmp_path / "curve.csv")
+    own = PairwiseFairRegressor(max_depth=1, outcome_range=(0, 600), larger_is_better=True, random_state=0)
+    expected = frontier(known, people["sum"], said, gammas=[0.1, 1.0], model=own)
+    written = pd.read_csv(tmp_path / "curve.csv")
+    assert [row["error"] for row in told["curves"]] == pytest.approx(expected["error"].tolist())
+    assert written["mean_error"].tolist() == pytest.approx(expected["mean_error"].tolist())
 
 
 def test_several_decisions_from_the_fit_to_the_report(

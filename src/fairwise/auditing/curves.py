@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-import base64
-import io
-import json
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from os import PathLike
-from pathlib import Path
 from pickle import PicklingError
 from typing import TYPE_CHECKING, Any
-from zlib import crc32
 
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
+from fairwise.auditing.checkpoint import Checkpoint
 from fairwise.auditing.error_measure import ErrorMeasure
-from fairwise.auditing.frontier import PANEL, RATE, SHARE, VALUE, certified_row, followed_row
+from fairwise.auditing.frontier import AMOUNT, PANEL, RATE, SHARE, VALUE, certified_row, followed_row, of_amounts
 from fairwise.auditing.provenance import checksum_of_settings, checksum_of_tables
 from fairwise.errors import InputError
-from fairwise.learning.inputs import group_labels
+from fairwise.learning.amounts import Amounts, numbers_of
+from fairwise.learning.inputs import as_table, group_labels
 from fairwise.learning.large.first_pass import read_summary
 from fairwise.learning.large.fit import check_large_settings, count_games, play, prepare_large
 from fairwise.learning.large.passes import joblib_on
 from fairwise.learning.model.draws import of_all_labels
 from fairwise.learning.model.mixture import Measurement, Mixture
-from fairwise.learning.oracles.linear import LinearClassifiers
-from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
 from fairwise.learning.preparation import prepare
 from fairwise.learning.problem import mean_value
 from fairwise.learning.settings import require_two_labels
@@ -41,9 +35,9 @@ from fairwise.learning.solvers.no_regret import seeds
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from fairwise.auditing.frontier import Model
     from fairwise.constraints.pairs import FloatArray
     from fairwise.judgments import Judgments
-    from fairwise.learning.estimator import PairwiseFairClassifier
     from fairwise.learning.large.table import LargeTable
     from fairwise.learning.oracles.base import Classifiers
     from fairwise.learning.preparation import PreparedFit, PreparedProblem
@@ -51,94 +45,6 @@ if TYPE_CHECKING:
 
     Points = list[tuple[float, float | None]]
     Rows = list[dict[str, object]]
-
-
-# What a frontier has finished, kept on disk while it is traced.
-
-_KINDS: dict[str, type[LinearClassifiers | TreeClassifiers]] = {
-    kind.__name__: kind for kind in (LinearClassifiers, TreeClassifiers)
-}
-
-
-class Checkpoint:
-    """What one run has finished so far, on disk, so that a run killed at any moment goes on where it was.
-
-    That is whole curves, and of an unfinished one the ``classifiers`` found. ``fingerprint`` is what the run was asked,
-    so that none is mixed up. One line for each, written whole and flushed to the disk before the next begins; a line
-    that a kill cut short does not match its checksum and is done again.
-    """
-
-    def __init__(self, path: str | os.PathLike[str], fingerprint: str) -> None:
-        self._path = Path(path)
-        self.finished: dict[str, Rows] = {}
-        self.classifiers: Classifiers | None = None
-        try:
-            length = self._read(fingerprint)
-            # What follows the last whole line is the beginning of one that was cut short.
-            with self._path.open("r+b" if self._path.exists() else "x+b") as file:
-                file.truncate(length)
-            if length == 0:
-                self._append({"run": fingerprint})
-        except OSError as error:
-            raise InputError(f"{self._path}: cannot keep finished curves here: {error.strerror}") from error
-
-    def add(self, curve: str, rows: Rows) -> None:
-        """Keep a finished curve for good."""
-        self._append({"curve": curve, "rows": rows})
-        self.finished[curve] = rows
-
-    def keep_classifiers(self, classifiers: Classifiers) -> None:
-        """Keep what was found for a curve that is not finished; fitted estimators of others are not written down."""
-        if type(classifiers).__name__ in _KINDS:
-            arrays = {name: _array_text(values) for name, values in classifiers.state().items()}
-            self._append({"kind": type(classifiers).__name__, "classifiers": arrays})
-
-    def _append(self, content: Mapping[str, object]) -> None:
-        with self._path.open("ab") as file:
-            file.write(_line(content))
-            file.flush()
-            os.fsync(file.fileno())
-
-    def _read(self, fingerprint: str) -> int:
-        """Take up the finished curves; returns the length of what can be used."""
-        if not self._path.exists():
-            return 0
-        length, header = 0, _line({"run": fingerprint})
-        for number, line in enumerate(self._path.read_bytes().splitlines(keepends=True)):
-            checksum, _, text = line.rstrip(b"\n").partition(b" ")
-            if not line.endswith(b"\n") or checksum != b"%08x" % crc32(text):
-                if number == 0 and not header.startswith(line):
-                    raise InputError(f"{self._path}: not a file of finished curves; nothing was changed.")
-                break
-            content = json.loads(text)
-            if number == 0 and content != {"run": fingerprint}:
-                raise InputError(
-                    f"{self._path} holds curves of another run: other people, judgments, settings or version. "
-                    "Delete it to begin anew, or choose another file."
-                )
-            if "curve" in content:
-                self.finished[content["curve"]] = content["rows"]
-            elif "classifiers" in content:
-                arrays = {name: _array(text) for name, text in content["classifiers"].items()}
-                self.classifiers = _KINDS[content["kind"]](**arrays)
-            length += len(line)
-        return length
-
-
-def _line(content: Mapping[str, object]) -> bytes:
-    text = json.dumps(content)
-    return f"{crc32(text.encode()):08x} {text}\n".encode()
-
-
-def _array_text(values: NDArray[Any]) -> str:
-    file = io.BytesIO()
-    np.save(file, values, allow_pickle=False)
-    return base64.b64encode(file.getvalue()).decode()
-
-
-def _array(text: str) -> NDArray[Any]:
-    values: NDArray[Any] = np.load(io.BytesIO(base64.b64decode(text)), allow_pickle=False)
-    return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,6 +61,7 @@ class FrontierRun:
     groups: pd.Series | None
     start: Classifiers | None
     n_not_followed: int | None
+    amounts: Amounts | None = None
 
     def solve(
         self,
@@ -197,8 +104,8 @@ class FrontierRun:
             return judge, [
                 {
                     "judge": PANEL if judge is None else judge,
-                    **_row(prepared, solution, point, self.settings, self._n_people, self.n_not_followed),
-                    **self._group_rates(prepared, solution),
+                    **_row(prepared, solution, point, self.settings, self._n_people, self.n_not_followed, self.amounts),
+                    **self._predictions(prepared, solution),
                 }
                 for point, solution in zip(self.points, solutions, strict=True)
             ]
@@ -206,7 +113,8 @@ class FrontierRun:
     def _prepared(self, judgments: Judgments) -> PreparedFit:
         # Any limit but 0 will do: it makes room for a budget, and each point of the curve sets its own.
         settings = {**self.settings, "gamma": 0.0, "eta": 1.0}
-        return prepare(settings, self.people, self.outcome, judgments, self.sample_weight, self.sensitive_features)
+        more = (judgments, self.sample_weight, self.sensitive_features)
+        return prepare(settings, self.people, self.outcome, *more, amounts=self.amounts)
 
     def _seeds(self) -> Classifiers | None:
         """Where the class is linear: what a few rounds of the dynamics find for the whole panel, for every judge."""
@@ -226,20 +134,24 @@ class FrontierRun:
         weight = self._weight
         return float(weight.sum() ** 2 / (weight**2).sum())
 
-    def _group_rates(self, prepared: PreparedFit, solution: Solution) -> dict[str, float]:
-        """Rates of each group, weighted.
+    def _predictions(self, prepared: PreparedFit, solution: Solution) -> dict[str, float]:
+        """What people get, weighted: rates of each group, and of amounts the loss of their mean.
 
         Of two labels the false positive rate: how likely someone without label 1 is to get it. Of more, how well the
-        group is treated, and how often it gets each label.
+        group is treated, and how often it gets each label; of amounts that, and its mean amount.
         """
-        if self.groups is None:
+        if self.groups is None and self.amounts is None:
             return {}
         mixture = Mixture(solution.classifiers, solution.weights, len(prepared.classes))
         probability = mixture.probabilities(prepared.problem.points.rows)
         # The people with positive weight, in the order in which a problem has them.
         weight = self._weight
         counts = weight > 0
-        of_people, group = probability[prepared.people], self.groups.to_numpy()
+        of_people = probability[prepared.people]
+        if self.amounts is not None:
+            return self._mean_amounts(self.amounts, of_people, weight, counts)
+        assert self.groups is not None
+        group = self.groups.to_numpy()
         if len(prepared.classes) == 2:
             negative = counts & (np.asarray(self.outcome) != prepared.classes[1])
             return self._means(RATE, of_people[negative[counts]], group[negative], weight[negative])
@@ -250,6 +162,18 @@ class FrontierRun:
         for label, chance in zip(prepared.classes.tolist(), of_all_labels(of_people).T, strict=True):
             rates |= self._means(f"{SHARE}{label} ", chance, group[counts], weight[counts])
         return rates
+
+    def _mean_amounts(
+        self, amounts: Amounts, of_people: FloatArray, weight: FloatArray, counts: NDArray[Any]
+    ) -> dict[str, float]:
+        given = amounts.low + (amounts.high - amounts.low) * mean_value(of_people, amounts.values)
+        own = numbers_of(self.outcome, as_table(self.people))[counts]
+        result = {"mean_error": amounts.mean_loss(own, given, weight[counts])}
+        if self.groups is not None:
+            group = self.groups.to_numpy()[counts]
+            for name, values in ((VALUE, amounts.shares(given)), (AMOUNT, given)):
+                result |= self._means(name, values, group, weight[counts])
+        return result
 
     def _means(self, name: str, values: FloatArray, group: NDArray[Any], weight: FloatArray) -> dict[str, float]:
         """The weighted mean of each group, NaN where there is nobody."""
@@ -272,7 +196,7 @@ def trace(
     sample_weight: object,
     sensitive_features: object,
     groups: object,
-    start: PairwiseFairClassifier | None,
+    start: Model | None,
     n_not_followed: int | None,
     client: object,
 ) -> Rows:
@@ -283,6 +207,7 @@ def trace(
         groups=None if groups is None else group_labels(groups, index, "groups"),
         start=None if start is None else start.classifiers_,
         n_not_followed=n_not_followed,
+        amounts=Amounts.asked(numbers_of(outcome, as_table(people)), settings) if of_amounts(settings) else None,
     )
     of_panel = judges == [None]
     kept = None if checkpoint is None else Checkpoint(checkpoint, _fingerprint(run, "panel" if of_panel else "judge"))
@@ -368,10 +293,13 @@ def _row(
     settings: dict[str, Any],
     n_people: float,
     n_not_followed: int | None,
+    amounts: Amounts | None = None,
 ) -> dict[str, object]:
     """One point as a line; ``n_people`` is how many people of equal weight the table is worth."""
     measured = Measurement(prepared, solution)
     certificate = measured.certificate(*point, settings["weighting"])
-    low, high = ErrorMeasure.of(settings["loss"]).interval(certificate.error, n_people)
+    if amounts is not None:
+        certificate = amounts.in_units(certificate)
+    low, high = ErrorMeasure.of(settings["loss"], amounts).interval(certificate.error, n_people)
     row = certified_row(certificate) | {"error_low": low, "error_high": high}
     return row if n_not_followed is None else row | followed_row(measured.prices(point[0]), n_not_followed)

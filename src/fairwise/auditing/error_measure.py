@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pandas as pd
 
 from fairwise.judgments.reliability import wilson
+
+if TYPE_CHECKING:
+    from fairwise.learning.amounts import Amounts
+    from fairwise.learning.estimator import PairwiseFairClassifier
+    from fairwise.learning.regressor import PairwiseFairRegressor
 
 _CONFIDENCE = 0.95
 
@@ -27,9 +32,17 @@ class ErrorMeasure:
     unit: str = ""
 
     @classmethod
-    def of(cls, loss: pd.DataFrame | None) -> ErrorMeasure:
-        """As a setting ``loss`` of the classifier says."""
+    def of(cls, loss: pd.DataFrame | str | None, amounts: Amounts | None = None) -> ErrorMeasure:
+        """As a setting ``loss`` of a classifier says, or of amounts that of a regressor."""
+        if amounts is not None:
+            return cls("squared" if amounts.loss == "squared" else "absolute", amounts.unit)
+        assert not isinstance(loss, str), "classifiers have a table"
         return cls() if loss is None else cls("cost", float(np.max(loss.to_numpy(dtype=float))))
+
+    @classmethod
+    def of_model(cls, model: PairwiseFairClassifier | PairwiseFairRegressor) -> ErrorMeasure:
+        """That of a fitted model."""
+        return cls.of(model.loss, getattr(model, "amounts", None))
 
     @property
     def is_share(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -25,10 +25,13 @@ from fairwise.tables.frames import to_pandas
 if TYPE_CHECKING:
     from fairwise.constraints.certificate import Certificate
     from fairwise.learning.estimator import PairwiseFairClassifier
+    from fairwise.learning.regressor import PairwiseFairRegressor
+
+    Model = PairwiseFairClassifier | PairwiseFairRegressor
 
 
 PANEL = "panel"
-RATE, VALUE, SHARE = "false_positive_rate ", "value ", "share "
+RATE, VALUE, SHARE, AMOUNT = "false_positive_rate ", "value ", "share ", "amount "
 CERTIFIED = ("error", "max_violation", "mean_violation", "mean_excess", "lower_bound", "kind")
 """What a line of a frontier has of its certificate."""
 
@@ -50,7 +53,8 @@ def frontier(
     sample_weight: Any = None,
     sensitive_features: Any = None,
     groups: Any = None,
-    start: PairwiseFairClassifier | None = None,
+    model: Model | None = None,
+    start: Model | None = None,
     n_not_followed: int | None = None,
     client: Any = None,
     **settings: object,
@@ -74,7 +78,11 @@ def frontier(
         Called with the number of points done and in all.
     groups
         A group for each person, in the order of people: adds a column ``false_positive_rate GROUP`` for each. Of more
-        than two labels ``value GROUP``, how well it is treated, and ``share LABEL GROUP``, how often it gets each.
+        than two labels ``value GROUP``, how well it is treated, and ``share LABEL GROUP``, how often it gets each; of
+        amounts ``value GROUP`` and ``amount GROUP``, its mean.
+    model
+        Whose settings to take, all but gamma and eta, instead of naming them; fitted or not. With a
+        :class:`~fairwise.PairwiseFairRegressor` outcomes are amounts and errors in units of its loss.
     start
         A model of the same people and settings, with whose classifiers the search for each curve begins.
     n_not_followed
@@ -90,13 +98,15 @@ def frontier(
     DataFrame with judge, gamma, eta, error, max_violation, mean_violation, mean_excess (all as realised), lower_bound
     (NaN without a proof), kind, error_low to error_high, a 95 % interval for the error of this very model on other
     people drawn like these (it knows nothing of how much the fit was fitted to these people), and made_from, by which a
-    report sees whether the curve is of its own people, judgments and settings. With column generation
-    each curve falls and is convex by construction (see :func:`~fairwise.learning.solvers.dispatch.solve_curve`).
+    report sees whether the curve is of its own people, judgments and settings. Of amounts also ``mean_error``, the
+    loss of what is predicted, the mean of a mixture, where ``error`` is that of amounts drawn from it. With column
+    generation each curve falls and is convex by construction (see
+    :func:`~fairwise.learning.solvers.dispatch.solve_curve`).
     """
     # To audit scores needs none of this, and scikit-learn and the compiler take a second to load.
     from fairwise.auditing.curves import solve_large, trace
 
-    checked = _checked_settings(settings)
+    checked = _checked_settings(settings, model)
     _check(judgments, by, n_jobs, checked)
     points = _checked_points(gammas, etas, checked)
     judges: list[object] = [None] if by == "panel" else judgments.judges
@@ -109,6 +119,8 @@ def frontier(
     }
     large = large_table(people, outcome)
     if large is not None:
+        if of_amounts(checked):
+            raise InputError("amounts need the whole table in memory: a frontier over blocks is of labels.")
         for name in (name for name, value in in_memory.items() if value is not None):
             raise InputError(f"{name}= needs the whole table in memory (groups: LargeTable(..., groups='column')).")
         rows = solve_large(large, judgments, points, checked, judges, n_not_followed, client)
@@ -160,8 +172,19 @@ def _check(judgments: object, by: str, n_jobs: int, settings: dict[str, object])
         raise InputError("n_jobs=0 is not allowed: at least one process must work, or -1 for one per core.")
 
 
-def _checked_settings(settings: dict[str, object]) -> dict[str, object]:
+def of_amounts(settings: Mapping[str, object]) -> bool:
+    """Whether these are settings of a regressor, over those of a classifier."""
+    return "grid" in settings
+
+
+def _checked_settings(settings: dict[str, object], model: Model | None) -> dict[str, object]:
     defaults = default_settings()
+    if model is not None:
+        if settings:
+            raise InputError(f"frontier has its settings from model=: leave {next(iter(settings))}= out.")
+        if hasattr(model, "check_settings"):
+            model.check_settings()
+        return {**defaults, **model.get_params(deep=False)}
     unknown = [name for name in settings if name not in defaults]
     if unknown:
         raise InputError(f"frontier has no setting {unknown[0]!r}; beside its own it takes those of the estimator.")
@@ -234,7 +257,7 @@ class Curve:
     def of(
         cls,
         frontier: pd.DataFrame,
-        model: PairwiseFairClassifier | None = None,
+        model: Model | None = None,
         chosen: tuple[float, float | None] | None = None,
         n_people: int = 0,
     ) -> Curve:
@@ -290,7 +313,7 @@ class Curve:
         return float(unbound.min()) if len(unbound) else np.inf
 
 
-def _chosen_point(there: pd.DataFrame, at: float | None, own: PairwiseFairClassifier | None) -> ChosenPoint | None:
+def _chosen_point(there: pd.DataFrame, at: float | None, own: Model | None) -> ChosenPoint | None:
     """The model itself if the point is its ``own``, else the curve there; nothing where neither is known."""
     if at is None or not (own is not None or len(there)):
         return None
@@ -299,13 +322,13 @@ def _chosen_point(there: pd.DataFrame, at: float | None, own: PairwiseFairClassi
     return ChosenPoint(at, error if own is None else float(own.certificate_.error), low, high)
 
 
-def _insert_own_point(rows: pd.DataFrame, model: PairwiseFairClassifier, n_people: int) -> pd.DataFrame:
+def _insert_own_point(rows: pd.DataFrame, model: Model, n_people: int) -> pd.DataFrame:
     """The rows, with the model's own numbers at its own point of the panel's curve."""
     panel = rows["judge"].astype(str) == PANEL
     here = panel & _equal(rows["gamma"], float(model.gamma)) & _equal(rows["eta"], model.eta)
     certificate, moved = model.certificate_, here & ~_equal(rows["error"], model.certificate_.error)
     if rows.loc[moved, "error_low"].notna().any():
-        ends = ErrorMeasure.of(model.loss).interval(certificate.error, n_people)
+        ends = ErrorMeasure.of_model(model).interval(certificate.error, n_people)
         rows.loc[moved, ["error_low", "error_high"]] = ends
     for end in ("answers_low", "answers_high"):
         rows.loc[here, end] += certificate.error - rows.loc[here, "error"]
@@ -314,7 +337,7 @@ def _insert_own_point(rows: pd.DataFrame, model: PairwiseFairClassifier, n_peopl
     return rows
 
 
-def _refuse_impossible(panel: pd.DataFrame, model: PairwiseFairClassifier) -> None:
+def _refuse_impossible(panel: pd.DataFrame, model: Model) -> None:
     """Refuse a curve that contradicts what is proved of the model: then it is of other people, or weighted otherwise.
 
     Where gamma and eta are no larger than the model's, no error is below the model's proven least; where they are no
@@ -323,13 +346,13 @@ def _refuse_impossible(panel: pd.DataFrame, model: PairwiseFairClassifier) -> No
     proved = model.certificate_
     if proved.kind != "exact":
         return
-    eta = panel["eta"].fillna(NO_BUDGET)
+    eta, close = panel["eta"].fillna(NO_BUDGET), _CLOSE * ErrorMeasure.of_model(model).largest
     own = (float(model.gamma), NO_BUDGET if model.eta is None else float(model.eta))
     tighter = (panel["gamma"] <= own[0] + _CLOSE) & (eta <= own[1] + _CLOSE)
     looser = (panel["gamma"] >= own[0] - _CLOSE) & (eta >= own[1] - _CLOSE)
-    wrong = tighter & (panel["error"] < proved.lower_bound - _CLOSE)
-    if proved.gap > -_CLOSE:
-        wrong |= looser & (panel["lower_bound"] > proved.error + _CLOSE)
+    wrong = tighter & (panel["error"] < proved.lower_bound - close)
+    if proved.gap > -close:
+        wrong |= looser & (panel["lower_bound"] > proved.error + close)
     for gamma, at, error in panel.loc[wrong, ["gamma", "eta", "error"]].itertuples(index=False, name=None):
         where = f"gamma = {gamma:g}" + ("" if np.isnan(at) else f", eta = {at:g}")
         raise InputError(

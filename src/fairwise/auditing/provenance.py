@@ -123,10 +123,13 @@ def _checksum(table: pd.DataFrame, *, index: bool) -> str:
 
 
 def _non_default(settings: Mapping[str, object]) -> dict[str, JSON]:
-    """Settings that are not the default, but for those a curve varies; what is not plain as a checksum."""
+    """Settings that are not the classifier's default, but for those a curve varies; what is not plain as a checksum.
+
+    A regressor's own are among them, so that a curve of amounts is never taken for one of labels.
+    """
     default = _defaults()
     values = {name: _as_json(value) for name, value in settings.items() if name not in _VARIED}
-    return {name: value for name, value in values.items() if value != default[name]}
+    return {name: value for name, value in values.items() if value != default.get(name)}
 
 
 def default_settings() -> dict[str, object]:

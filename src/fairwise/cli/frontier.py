@@ -25,7 +25,6 @@ from fairwise.cli.terminal import (
     spinner,
     write_table,
 )
-from fairwise.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,8 +66,6 @@ def frontier(
       --judgments judgments.csv --favorable-label 0 --gammas 0:1:0.1 \
       --by judge --out frontier.csv
     """
-    if learning.of_amounts:
-        raise InputError("a frontier is of labels so far; fit amounts at each gamma instead")
     at_gammas, at_etas = _points(gammas, etas, learning)
     check_target(out, TABLES, [people.people, judgments.judgments])
     from fairwise.auditing import frontier as traced
@@ -95,7 +92,7 @@ def frontier(
                 progress=progress,
                 sensitive_features=task.sensitive,
                 client=client,
-                **_without_knobs(task.settings | asked),
+                **(asked | {"model": task.model()} if task.of_amounts else _without_knobs(task.settings | asked)),
             )
         write_table(curves, out)
         checkpoint.unlink(missing_ok=True)

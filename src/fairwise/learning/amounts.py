@@ -12,12 +12,13 @@ leaves is better than the grid's best by more than that (:attr:`Amounts.grid_gap
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from fairwise.constraints.certificate import Certificate
 from fairwise.constraints.groups import GroupRows
 from fairwise.errors import InputError, quote
 from fairwise.judgments import Judgments
@@ -25,13 +26,14 @@ from fairwise.learning import inputs
 from fairwise.learning.deduplication import Placement, relative_losses
 from fairwise.learning.labels import Labels
 from fairwise.learning.oracles.base import FloatArray
-from fairwise.learning.settings import FitSettings
+from fairwise.learning.settings import FitSettings, Params
 
 if TYPE_CHECKING:
     from fairlearn.reductions import BoundedGroupLoss
 
 LOSSES = ("squared", "absolute")
 MOST_AMOUNTS = 128
+_IN_UNITS = ("error", "lower_bound", "gap", "oracle_bound", "plain_error", "constant_error")
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +63,12 @@ class Amounts:
             )
         return cls(low, high, size, loss, larger_is_better)
 
+    @classmethod
+    def asked(cls, y: FloatArray, settings: Params) -> Amounts:
+        """As the settings of a regressor say, whose outcomes are ``y``."""
+        asked, size, loss = (settings[name] for name in ("outcome_range", "grid", "loss"))
+        return cls.of(y, asked, size, loss, larger_is_better=settings["larger_is_better"])
+
     @property
     def values(self) -> FloatArray:
         """``(k,)`` the amounts as shares of the range."""
@@ -86,6 +94,20 @@ class Amounts:
         """``(n, k)`` what each amount of the grid costs each person, in units of :attr:`unit`."""
         missed = np.abs((y[:, None] - self.low) / (self.high - self.low) - self.values)
         return missed**2 if self.loss == "squared" else missed
+
+    def shares(self, amounts: FloatArray) -> FloatArray:
+        """``(n,)`` how well people with these amounts are treated, from 0 to 1."""
+        share = (amounts - self.low) / (self.high - self.low)
+        return np.asarray(1.0 - share if self.larger_is_better is False else share)
+
+    def mean_loss(self, y: FloatArray, given: FloatArray, weights: FloatArray) -> float:
+        """What these amounts cost people whose own are ``y``, all ``(n,)``, on average."""
+        missed = np.abs(y - given) ** (2 if self.loss == "squared" else 1)
+        return float(np.average(missed, weights=weights))
+
+    def in_units(self, found: Certificate) -> Certificate:
+        """A certificate of losses as shares of :attr:`unit`, in units of the loss itself."""
+        return replace(found, **{name: self.unit * getattr(found, name) for name in _IN_UNITS})
 
     # What a problem is prepared from, as for labels.
 

@@ -127,10 +127,9 @@ from the mixture, limit the bound
         """Learn from people, their amounts, and judgments; without judgments and rules, the plain model."""
         from fairwise.learning.solvers.dispatch import solve_with_context  # compiled code, slow to load
 
-        self._check()
+        self.check_settings()
         people = AmountsOfPeople.of(X, y, sample_weight)
-        X, outcome = people.table, people.amounts
-        amounts = Amounts.of(outcome, self.outcome_range, self.grid, self.loss, larger_is_better=self.larger_is_better)
+        X, amounts = people.table, Amounts.asked(people.amounts, self.get_params(deep=False))
         model = self.as_classifier()
         watch = Watch(verbose=self.verbose, callback=callback)
         with compilation_announced():
@@ -146,7 +145,8 @@ from the mixture, limit the bound
         warn_of(self.certificate_)
         return self
 
-    def _check(self) -> None:
+    def check_settings(self) -> None:
+        """Refuse what is not allowed, of the settings that classifiers do not have."""
         AllowedWords(ESTIMATORS).check("estimator", self.estimator)
         AllowedWords(LOSSES).check("loss", self.loss)
         replace(count(MOST_AMOUNTS), low=2, words=f"whole number from 2 to {MOST_AMOUNTS}").check("grid", self.grid)

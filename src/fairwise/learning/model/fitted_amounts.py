@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from fairwise.learning.estimator import PairwiseFairClassifier
 
-_IN_UNITS = ("error", "lower_bound", "gap", "oracle_bound", "plain_error", "constant_error")
-
 
 @dataclass(frozen=True, eq=False)
 class AmountsOfPeople:
@@ -58,12 +56,10 @@ class FittedAmounts(RegressorMixin, BaseEstimator):
         self.set_parts(model)
         # Kept in memory for measuring a simpler model, never saved.
         self._people: AmountsOfPeople | None = people
-        amounts, found = self.amounts, model.certificate_
-        missed = np.abs(people.amounts - self.predict(people.table)) ** (2 if self.loss == "squared" else 1)
+        amounts = self.amounts
         self.certificate_: Certificate = replace(
-            found,
-            **{name: amounts.unit * getattr(found, name) for name in _IN_UNITS},
-            mean_error=float(np.average(missed, weights=people.weights)),
+            amounts.in_units(model.certificate_),
+            mean_error=amounts.mean_loss(people.amounts, self.predict(people.table), people.weights),
             grid_gap=amounts.grid_gap if self.estimator == "tree" else np.nan,
         )
         return self
@@ -92,9 +88,7 @@ class FittedAmounts(RegressorMixin, BaseEstimator):
 
     def predict_value(self, X: object) -> FloatArray:
         """How well each person is treated, ``(n,)`` from 0 to 1: their amount as a share of the range, or 1 less it."""
-        amounts = self.predict(X)
-        share = (amounts - self.amounts.low) / (self.amounts.high - self.amounts.low)
-        return np.asarray(1.0 - share if self.larger_is_better is False else share)
+        return self.amounts.shares(self.predict(X))
 
     def simplify(
         self,
