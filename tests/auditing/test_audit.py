@@ -374,7 +374,7 @@ def test_answers_that_nobody_gave_are_not_counted_as_given() -> None:
     )
     alone, whole = (audit(scores, said, gamma=0.1, favorable_label=1) for said in (given, both))
     counts = ["answers", "in_force", "not_followed", "same", "a_at_least_b", "no_constraint", "share_followed"]
-    pd.testing.assert_series_equal(whole.overall.loc["value", counts], alone.overall.loc["value", counts])
+    pd.testing.assert_frame_equal(whole.overall[counts], alone.overall[counts])
     assert whole.overall.loc["value", "predicted"] == 2
     assert whole.overall.loc["value", "max_violation"] == pytest.approx(0.8)
     columns = ["judge", "answers", "pairs", "in_force", "followed", "not_followed", "share_followed"]
