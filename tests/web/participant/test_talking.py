@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import sqlalchemy as sa
 from starlette.testclient import TestClient
 from tests.support.operating import Operating
 from tests.support.visits import Visit, hidden
 
 from fairwise.archive.bundle import write_bundle
 from fairwise.archive.verify import verify_bundle
+from fairwise.store.answers import MOST_VERSIONS
 from fairwise.store.export import judgments
 from fairwise.store.recruitment import all_rooms
 from fairwise.store.store import snapshot
+from fairwise.store.tables import participants
 from fairwise.web.app import Site
 
 if TYPE_CHECKING:
@@ -162,6 +166,36 @@ def test_a_late_press_is_not_kept_and_says_so(room: TalkingRoom) -> None:
     assert "have not answered this pair" in slow.page.text  # who did not answer alone listens
     assert slow.says("same", {**form, "turn": "1-again"}).status_code == 409
     assert list(room.site.host.store.read_now(judgments).frame["round"]) == [1]
+
+
+def test_who_changes_an_answer_very_often_is_told_that_and_not_that_it_came_late(room: TalkingRoom) -> None:
+    phone = room.phone()
+    room.press("Begin with the first pair")
+    form = hidden(phone.page)
+    for number in range(MOST_VERSIONS + 1):
+        told = phone.says(("same", "no_constraint")[number % 2], {**form, "nonce": f"form {number}"})
+    assert told.status_code == 409
+    assert "You have changed this answer very often" in told.text
+    assert len(room.site.host.store.read_now(judgments).frame) == 1
+
+
+def test_who_lost_their_place_is_told_that_and_not_that_it_came_late(make_study: Any) -> None:
+    study = make_study(
+        pairs=PAIRS, design={"fixed": PAIRS}, deliberation={"rooms": True}, practice=False, recruitment={"most": 1}
+    )
+    site = Site(study.path, study.path / "study.sqlite")
+    with _browser(site) as operator:
+        room = TalkingRoom(site, operator)
+        sleeper = room.phone()
+        site.host.store.change_now(
+            lambda change: change.execute(sa.update(participants).values(consented_at=datetime(2020, 1, 1, tzinfo=UTC)))
+        )
+        room.phone()
+        room.press("Begin with the first pair")
+        told = sleeper.says("same")
+        assert told.status_code == 409
+        assert "There are enough people now" in told.text
+        assert room.site.host.store.read_now(judgments).frame.empty
 
 
 def test_who_comes_late_or_reloads_is_where_the_room_is(room: TalkingRoom) -> None:

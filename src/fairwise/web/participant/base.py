@@ -24,6 +24,7 @@ from fairwise.store.quotas import Quotas
 from fairwise.store.study_state import FIRST, require_open, standing
 from fairwise.study.folder import Edition, StudyFolder
 from fairwise.study.languages import marked
+from fairwise.study.recruitment import filled
 from fairwise.study.signing import Keys
 from fairwise.study.stages import ANSWERING, ENDS, Stage, StudyState
 from fairwise.web.participant.answering import Answering
@@ -153,6 +154,17 @@ class ParticipantPages(ABC):
         heading = marked("You have changed this answer very often")
         text = marked("Your last answer to this pair is saved. It cannot be changed any more. You can go on.")
         return self._message(request, 409, heading, text, back=self._own(request).path)
+
+    async def _no_place(self, request: Request) -> Response:
+        """To who agreed, answered nothing for too long, and finds that others came in their place."""
+        who = await self._participant(request)
+        address = self._settings.recruitment.screened_out_url
+        back = filled(address, panel_id=who.panel_id, session=who.panel_session, code="") if address else None
+        way_back = views.WayBack.to(who.came_by, back)
+        page = self._pages(request).screened_out(
+            self._own(request), full=True, back=way_back, way_here=self._own(request).path
+        )
+        return HTMLResponse(page, 409 if request.method == "POST" else 200)
 
     def _edition(self, request: Request, arm: str | None = None) -> Edition:
         return self._folder.editions[language_of(request.scope)].in_arm(arm)

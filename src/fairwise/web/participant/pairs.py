@@ -231,16 +231,6 @@ class PairPages(ParticipantPages):
         """Whether they agreed, answered nothing for too long, and others have come in their place."""
         return self._limited and await self._read(request, lost_place, quotas=self._quotas, at=datetime.now(UTC))
 
-    async def _no_place(self, request: Request) -> Response:
-        who = await self._participant(request)
-        address = self._settings.recruitment.screened_out_url
-        back = filled(address, panel_id=who.panel_id, session=who.panel_session, code="") if address else None
-        way_back = views.WayBack.to(who.came_by, back)
-        page = self._pages(request).screened_out(
-            self._own(request), full=True, back=way_back, way_here=self._own(request).path
-        )
-        return HTMLResponse(page, 409 if request.method == "POST" else 200)
-
     async def review(self, request: Request) -> Response:
         await self._participant_at(request, Stage.PAIRS)
         pairs = await self._review_pairs(request)

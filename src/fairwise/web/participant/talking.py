@@ -121,8 +121,12 @@ class TalkingPages(ParticipantPages):
         keep = partial(talking.record_in_room, seen=seen, pairs=self.pairs, before_first=take)
         try:
             await self._services.answering.record(self._hash(request), new, keep)
-        except (NotYet, ChangedTooOften, Full):
-            return self._message(request, 409, *_TOO_LATE, back=f"{self._own(request).path}")
+        except NotYet:
+            return self._message(request, 409, *_TOO_LATE, back=self._own(request).path)
+        except ChangedTooOften:
+            return self._changed_too_often(request)
+        except Full:
+            return await self._no_place(request)
         return self._to_own(request, "/room")
 
     async def turn(self, request: Request) -> Response:
