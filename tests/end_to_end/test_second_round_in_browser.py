@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import time
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
 from tests.support.accessible import axe_on
 from tests.support.served import Served, browsing, press, serving
-
-from fairwise.store import deliberation, reasons
-from fairwise.store.engine import database_url, writing_engine
-from fairwise.store.operators import Operator
+from tests.support.two_rounds import open_second_round
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,26 +51,13 @@ def check(page: Page) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def open_second_round(served: Served) -> None:
-    """Ends the first round, opens the second and releases all reasons."""
-    engine, now = writing_engine(database_url(served.database)), datetime.now(UTC)
-    with engine.begin() as connection:
-        deliberation.end_first_round(connection, now)
-        deliberation.open_second_round(connection, now, None, {})
-        pairs = [pair.two for pair in deliberation.round_list(connection)]
-        ids = [one.answer_id for one in reasons.reasons_about(connection, pairs)]
-        reasons.decide(connection, ids, reasons.RELEASED, Operator(1, "Ada", "owner"), now)
-    engine.dispose()
-    time.sleep(1.1)  # pages go by what was known a second ago at most
-
-
 @pytest.mark.parametrize("options", [PHONE, {"java_script_enabled": False}], ids=["phone", "no-scripts"])
 def test_two_rounds(browser: Browser, served: Served, options: dict[str, Any]) -> None:
     people = []
     for said in ("same", "same", "no_constraint", "no_constraint"):
         with browsing(browser, **PHONE) as (_, page):
             people.append(take_part(page, served, said))
-    open_second_round(served)
+    open_second_round(served.database)
     with browsing(browser, **options) as (_, page):
         page.goto(served.address)
         assert page.locator("h1").inner_text() == "The first round is over"
@@ -109,7 +91,7 @@ def test_by_keyboard(browser: Browser, served: Served) -> None:
     for said in ("same", "same", "no_constraint", "no_constraint"):
         with browsing(browser) as (_, page):
             people.append(take_part(page, served, said))
-    open_second_round(served)
+    open_second_round(served.database)
     with browsing(browser) as (_, page):
         page.goto(f"{people[0]}/second-round/1")
         for _ in range(20):

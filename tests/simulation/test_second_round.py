@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from fairwise.datasets import make_people
 from fairwise.errors import InputError
-from fairwise.judgments import Judgments
+from fairwise.judgments import Answer, Judgments
 from fairwise.judgments.answer import orient
-from fairwise.simulation import SecondRound, draw_arms, draw_pairs, simulate_panel, simulate_second_round
+from fairwise.simulation import (
+    SecondRound,
+    SecondThoughts,
+    draw_arms,
+    draw_pairs,
+    simulate_panel,
+    simulate_second_round,
+)
 
 
 @pytest.fixture(scope="module")
@@ -126,3 +134,25 @@ def test_pairs_that_nobody_shares_cannot_be_disputed() -> None:
 
 def test_the_result_is_of_the_named_kind(first: Judgments) -> None:
     assert isinstance(simulate_second_round(first), SecondRound)
+
+
+def _second_answers(thoughts: SecondThoughts, **shown: Any) -> list[Answer]:
+    luck = np.random.default_rng(0)
+    return [thoughts.answer(Answer.SAME, tuple(Answer), luck, **shown) for _ in range(2000)]
+
+
+def test_each_chance_is_as_large_as_it_says() -> None:
+    """Within four standard deviations of 2000 draws."""
+    other, counts = Answer.NO_CONSTRAINT, {Answer.NO_CONSTRAINT: 3, Answer.SAME: 1}
+    for thoughts, shown, chance in (
+        (SecondThoughts(persuasion=0.2, wavering=0.0), {"reasons": [other, other]}, 0.2),
+        (SecondThoughts(persuasion=0.4, wavering=0.0), {"reasons": [other, Answer.SAME]}, 0.2),
+        (SecondThoughts(conformity=0.2, wavering=0.0), {"others": counts}, 0.2),
+        (SecondThoughts(1.0, 1.0, wavering=0.3), {}, 0.1),
+    ):
+        found = _second_answers(thoughts, **shown).count(other) / 2000
+        assert abs(found - chance) < 4 * (chance * (1 - chance) / 2000) ** 0.5
+    tied = _second_answers(SecondThoughts(conformity=1.0, wavering=0.0), others={other: 2, Answer.A_AT_LEAST_B: 2})
+    assert set(tied) == {Answer.SAME}
+    with pytest.raises(InputError, match=r"conformity=2; allowed: a number from 0 to 1"):
+        SecondThoughts(conformity=2)

@@ -44,6 +44,14 @@ class PageForm:
 
 
 @dataclass
+class SeenOpinion:
+    """How many others gave an answer, and how many reasons for it can be read."""
+
+    count: int
+    reasons: int = 0
+
+
+@dataclass
 class Page:
     """What matters of one page."""
 
@@ -53,6 +61,12 @@ class Page:
 
     links: list[str] = field(default_factory=list)
     cards: list[SeenCard] = field(default_factory=list)
+    first: str = ""
+    """In a second round: what one said in the first."""
+
+    others: dict[str, SeenOpinion] = field(default_factory=dict)
+    """In a second round: what the page shows of others, by their answer."""
+
     receipt: str = ""
     is_end: bool = False
     """Whether one cannot go on, and need not."""
@@ -72,6 +86,7 @@ class _Reader(HTMLParser):
         self.page = Page()
         self._open: list[tuple[str, set[str]]] = []
         self._form: PageForm | None = None
+        self._opinion: SeenOpinion | None = None
         self._people: list[list[tuple[str, str]]] | None = None
         """What the table of people says of each of them so far."""
 
@@ -95,10 +110,21 @@ class _Reader(HTMLParser):
         elif tag == "form" and attributes.get("method", "").lower() == "post":
             self._form = PageForm(attributes.get("action", ""))
             self.page.forms.append(self._form)
+            self.page.first = attributes.get("data-first", self.page.first)
+        elif tag == "li":
+            self._see_opinion(attributes)
         elif tag == "a" and "href" in attributes:
             self.page.links.append(attributes["href"])
         elif self._form is not None and "name" in attributes and "disabled" not in attributes:
             _add(self._form, tag, attributes)
+
+    def _see_opinion(self, attributes: dict[str, str]) -> None:
+        """An answer of others, or a reason within it."""
+        if "data-answer" in attributes:
+            self._opinion = SeenOpinion(int(attributes["data-count"]))
+            self.page.others[attributes["data-answer"]] = self._opinion
+        elif self._opinion is not None and any("reasons" in classes for _, classes in self._open):
+            self._opinion.reasons += 1
 
     def handle_endtag(self, tag: str) -> None:
         if tag in _COLLECTED and self._text is not None:
@@ -206,6 +232,11 @@ class Browser:
 
     async def __aexit__(self, *_: object) -> None:
         await self._client.aclose()
+
+    @property
+    def address(self) -> str:
+        """Where one is: as it stands in a browser's bar, without what follows a question mark."""
+        return str(self._where.copy_with(query=None))
 
     async def start(self, entrance: str = "/") -> Page:
         """Open the page by which one comes in."""

@@ -51,7 +51,8 @@ class BotParticipant:
     def __init__(self, study: BotStudy, respondent: Respondent, seed: list[int]) -> None:
         self._study, self._respondent = study, respondent
         # Apart, so that taking one's time, or being somebody else, changes no answer.
-        self._luck, self._pace, self._birth = (np.random.default_rng([*seed, purpose]) for purpose in (1, 2, 3))
+        self._luck, pace, self._birth = (np.random.default_rng([*seed, purpose]) for purpose in (1, 2, 3))
+        self._pace = Pace(pace, thinking=study.thinking)
         self.answers = 0
 
     async def take_part(self, browser: Browser, entrance: str = "/") -> str | None:
@@ -62,7 +63,7 @@ class BotParticipant:
                 return page.receipt
             if page.is_end:
                 return None
-            await self._think()
+            await self._pace.think()
             if page.forms:
                 form = page.forms[0]
                 page = await browser.send(form, self._fill_in(page, form))
@@ -83,7 +84,7 @@ class BotParticipant:
             return self._respondent.closing_words()
         if form.values_of("answer"):
             return {"answer": self._answer(page) if "key" in form.fields else form.values_of("answer")[0]}
-        return {}
+        return {"why": self._respondent.reason()} if asks_more else {}
 
     def _about_oneself(self, form: PageForm) -> dict[str, str]:
         """Anything that may be said to what the form asks about a participant; of the study's own questions, to all."""
@@ -117,9 +118,16 @@ class BotParticipant:
         self._study.answered()
         return str(answer)
 
-    async def _think(self) -> None:
-        if self._study.thinking:
-            thought = self._pace.lognormal(np.log(_USUAL_THOUGHT), _SPREAD)
+
+class Pace:
+    """How long somebody looks at pages: not at all, unless thinking."""
+
+    def __init__(self, luck: np.random.Generator, *, thinking: bool) -> None:
+        self._luck, self._thinking = luck, thinking
+
+    async def think(self) -> None:
+        if self._thinking:
+            thought = self._luck.lognormal(np.log(_USUAL_THOUGHT), _SPREAD)
             await asyncio.sleep(min(float(thought), _LONGEST_THOUGHT))
 
 
@@ -140,6 +148,9 @@ class BotRun:
 
     receipts: dict[str, str]
     """By the name of the simulated person, all of whom finished."""
+
+    links: dict[str, str]
+    """By their name, too: the own link of everyone who finished, by which they can come back."""
 
     answers: int
     seconds: float
@@ -180,6 +191,7 @@ async def play(
     shared = BotStudy(study.settings, study.people(), known, thinking, answered)
     certificates = ssl.create_default_context()  # once, as reading them takes longer than a page
     room, receipts = asyncio.Semaphore(concurrency), dict[str, str]()
+    links = dict[str, str]()
 
     async def take_part(number: int, respondent: Respondent) -> None:
         async with room, Browser(site, certificates, force=force) as browser:
@@ -187,11 +199,13 @@ async def play(
             receipt = await BotParticipant(shared, respondent, [seed, number]).take_part(browser, entrance)
             if receipt is not None:
                 receipts[respondent.name] = receipt
+                links[respondent.name] = browser.address.rpartition("/")[0]
 
     start = perf_counter()
-    await _all_or_the_first_problem(take_part(*person) for person in enumerate(respondents))
+    await all_or_the_first_problem(take_part(*person) for person in enumerate(respondents))
     seconds = perf_counter() - start
-    return BotRun(dict(sorted(receipts.items())), done, seconds, len(respondents) - len(receipts))
+    receipts, links = (dict(sorted(by_name.items())) for by_name in (receipts, links))
+    return BotRun(receipts, links, done, seconds, len(respondents) - len(receipts))
 
 
 def _entrance(recruitment: Recruitment, number: int, room_code: str | None) -> str:
@@ -203,7 +217,7 @@ def _entrance(recruitment: Recruitment, number: int, room_code: str | None) -> s
     return Arrival(recruitment.panel, who, session=who).address
 
 
-async def _all_or_the_first_problem(visits: Iterable[Coroutine[None, None, None]]) -> None:
+async def all_or_the_first_problem(visits: Iterable[Coroutine[None, None, None]]) -> None:
     try:
         async with asyncio.TaskGroup() as group:
             for visit in visits:

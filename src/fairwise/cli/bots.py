@@ -1,12 +1,20 @@
-"""``fairwise bots``: simulated people take part in a running study."""
+"""``fairwise bots``: simulated people take part in a running study, and come back for its second round."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from typer import Argument, Option
 
-from fairwise.cli.terminal import Json, echo, print_json, progress_bar
+from fairwise.cli.options.parsing import fraction
+from fairwise.cli.terminal import Json, check_target, echo, print_json, progress_bar, write_output
+from fairwise.errors import InputError
 from fairwise.numbers import counted
+
+if TYPE_CHECKING:
+    from fairwise.bots.participant import BotRun
+    from fairwise.bots.second_round import BotReturn
+
+_AGAIN = "Second round"
 
 
 def bots(
@@ -27,6 +35,32 @@ def bots(
     force: Annotated[
         bool, Option("--force", help="Also among the answers of real people; they are marked as simulated.")
     ] = False,
+    links: Annotated[
+        Path | None,
+        Option(
+            "--links", help="Own links: written in round 1, read in round 2.", metavar="FILE", rich_help_panel=_AGAIN
+        ),
+    ] = None,
+    turn: Annotated[int, Option("--round", help="2: come back by --links.", min=1, max=2, rich_help_panel=_AGAIN)] = 1,
+    persuasion: Annotated[
+        float,
+        Option(
+            "--persuasion", help="Chance to follow a reason that is shown.", parser=fraction, rich_help_panel=_AGAIN
+        ),
+    ] = 0.0,
+    conformity: Annotated[
+        float,
+        Option(
+            "--conformity", help="Chance to follow most others, where shown.", parser=fraction, rich_help_panel=_AGAIN
+        ),
+    ] = 0.0,
+    stubbornness: Annotated[
+        float, Option("--stubbornness", help="Chance of never changing.", parser=fraction, rich_help_panel=_AGAIN)
+    ] = 0.0,
+    wavering: Annotated[
+        float,
+        Option("--wavering", help="Chance to change without any reason.", parser=fraction, rich_help_panel=_AGAIN),
+    ] = 0.1,
     as_json: Json = False,
 ) -> None:
     """Let simulated people answer a running study over HTTP, from consent to receipt.
@@ -39,11 +73,35 @@ def bots(
 
     from fairwise.bots.browser import checked_address
     from fairwise.bots.participant import play
-    from fairwise.simulation import draw_respondents
+    from fairwise.bots.second_round import come_back, read_links, write_links
+    from fairwise.simulation import SecondThoughts, draw_respondents
     from fairwise.study.folder import StudyFolder
 
     site = checked_address(url, allow_remote=allow_remote)
     study = StudyFolder.open(folder)
+    if turn == 2:
+        if links is None:
+            raise InputError("--round 2: who comes back needs their own link; give --links, as written in round 1")
+        known = dict(list(read_links(links).items())[:count])
+        thoughts = SecondThoughts(persuasion, conformity, stubbornness, wavering)
+        with progress_bar("Simulated people who come back") as progress:
+            returned = asyncio.run(
+                come_back(
+                    study.settings,
+                    site,
+                    known,
+                    thoughts,
+                    seed=seed,
+                    thinking=speed == "human",
+                    concurrency=concurrency,
+                    progress=progress,
+                    force=force,
+                )
+            )
+        _show_return(str(site), returned, as_json=as_json)
+        return
+    if links is not None:
+        check_target(links, (".json",), ())
     respondents = draw_respondents(study.people(), count, seed=seed)
     with progress_bar("Simulated answers") as progress:
         run = asyncio.run(
@@ -59,10 +117,18 @@ def bots(
                 force=force,
             )
         )
+    if links is not None:
+        write_output(links, lambda draft: write_links(draft, run.links), private=True)
+    _show(str(site), run, as_json=as_json)
+    if not (study.settings.simulated or as_json):
+        echo("\nReports on this study do not say that these people are simulated: set simulated = true in study.toml.")
+
+
+def _show(site: str, run: "BotRun", *, as_json: bool) -> None:
     if as_json:
         print_json(
             {
-                "url": str(site),
+                "url": site,
                 "finished": len(run.receipts),
                 "sent_away": run.sent_away,
                 "answers": run.answers,
@@ -81,5 +147,15 @@ def bots(
         echo(f"{run.sent_away} were screened out, or came when there were enough.")
     for name, receipt in run.receipts.items():
         echo(f"{name}  {receipt}")
-    if not study.settings.simulated:
-        echo("\nReports on this study do not say that these people are simulated: set simulated = true in study.toml.")
+
+
+def _show_return(site: str, returned: "BotReturn", *, as_json: bool) -> None:
+    if as_json:
+        print_json({"url": site, **vars(returned)})
+        return
+    echo(
+        f"{counted(returned.came_back, 'simulated person', 'simulated people')} came back in {returned.seconds:.1f} s: "
+        f"{counted(returned.kept, 'answer')} kept, {returned.changed} changed."
+    )
+    if returned.not_asked:
+        echo(f"{returned.not_asked} had nothing to answer again.")

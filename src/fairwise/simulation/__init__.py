@@ -4,7 +4,7 @@ from fairwise.simulation.kinds import KINDS, Roles
 from fairwise.simulation.panel import draw_pairs, draw_respondents, simulate_panel
 from fairwise.simulation.principles import PRINCIPLES, draw_panel
 from fairwise.simulation.respondent import Closeness, Discount, FirstNoticeable, Merit, Respondent, Step
-from fairwise.simulation.second_round import SecondRound, draw_arms, simulate_second_round
+from fairwise.simulation.second_round import SecondRound, SecondThoughts, draw_arms, simulate_second_round
 
 __all__ = [
     "KINDS",
@@ -16,6 +16,7 @@ __all__ = [
     "Respondent",
     "Roles",
     "SecondRound",
+    "SecondThoughts",
     "Step",
     "draw_arms",
     "draw_pairs",

@@ -315,6 +315,12 @@ class Respondent:
         ]
         return f"{self.name} ({self.kind}): {'; '.join(part for part in parts if part)}."
 
+    def reason(self) -> str:
+        """Return why this person answers so, without saying who it is: others may read it."""
+        order = "" if self.order is None else f"; {self.order.describe()}"
+        told = f"I hold that {self.principle}" if self.principle else f"My rule: {self.closeness.describe()}{order}"
+        return f"{told}. {SIMULATED}"
+
     def closing_words(self) -> dict[str, str]:
         """Return what is written at the end of a study, by the question."""
         return {

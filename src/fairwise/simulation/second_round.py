@@ -26,6 +26,50 @@ CONTROL, SHOWN = "control", "reasons"
 _CODED = (Answer.SAME, Answer.A_AT_LEAST_B, Answer.B_AT_LEAST_A, Answer.NO_CONSTRAINT)  # about (first, second)
 
 
+@dataclass(frozen=True)
+class SecondThoughts:
+    """What moves simulated people who are asked again: chances from 0 to 1, as in :func:`simulate_second_round`."""
+
+    persuasion: float = 0.0
+    conformity: float = 0.0
+    stubbornness: float = 0.0
+    wavering: float = 0.1
+
+    def __post_init__(self) -> None:
+        for name, chance in vars(self).items():
+            _check_chance(name, chance)
+
+    def answer(
+        self,
+        own: Answer,
+        allowed: Sequence[Answer],
+        luck: np.random.Generator,
+        *,
+        others: Mapping[Answer, int] | None = None,
+        reasons: Sequence[Answer] = (),
+    ) -> Answer:
+        """Return what somebody who gives way says now, by what they are shown: others' answers, what reasons are for.
+
+        The same numbers are drawn whatever is shown, so that it changes nothing about later answers.
+        """
+        persuaded, side, conforms, wavers, pick = luck.random(5)
+        shown, counts = sorted(set(reasons)), others or {}
+        if shown and persuaded < self.persuasion:
+            return shown[int(side * len(shown))]
+        if counts and conforms < self.conformity:
+            most = [answer for answer, count in counts.items() if count == max(counts.values())]
+            return most[0] if len(most) == 1 else own
+        if wavers < self.wavering:
+            another = [answer for answer in allowed if answer != own]
+            return another[int(pick * len(another))]
+        return own
+
+
+def _check_chance(name: str, chance: float) -> None:
+    if not 0 <= chance <= 1:
+        raise InputError(f"{name}={chance!r}; allowed: a number from 0 to 1")
+
+
 @dataclass(frozen=True, eq=False)
 class SecondRound:
     """What simulated people said in both rounds, the reasons that were shown, and what they would have said.
@@ -98,10 +142,8 @@ def simulate_second_round(
     seed : int
         The same seed gives the same second round.
     """
-    chances = {"persuasion": persuasion, "conformity": conformity, "stubbornness": stubbornness}
-    for name, chance in (chances | {"wavering": wavering, "returning": returning}).items():
-        if not 0 <= chance <= 1:
-            raise InputError(f"{name}={chance!r}; allowed: a number from 0 to 1")
+    SecondThoughts(persuasion, conformity, stubbornness, wavering)  # refuses what is no chance
+    _check_chance("returning", returning)
     if n_pairs < 1:
         raise InputError(f"n_pairs={n_pairs}; allowed: 1 or more")
     assigned = _assigned(judgments, arms, seed)

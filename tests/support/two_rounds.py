@@ -1,0 +1,69 @@
+"""A study with two arms and two rounds: one arm sees how others answered and why, the other is only asked again."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from fairwise.bots.browser import checked_address
+from fairwise.bots.participant import BotRun, play
+from fairwise.simulation import draw_respondents
+from fairwise.store import deliberation, reasons
+from fairwise.store.engine import database_url, writing_engine
+from fairwise.store.operators import Operator
+from fairwise.study.new_study import new_study
+from fairwise.tables.people_file import PeopleFile
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fairwise.study.folder import StudyFolder
+
+TALKED, ALONE = "talked", "asked again"
+FIXED = 4
+
+
+def two_armed_study(home: Path, **choices: Any) -> StudyFolder:
+    """Made in a folder of its own; everyone is asked about the same four pairs."""
+    rng = np.random.default_rng(1)
+    age, priors = rng.integers(18, 70, 60), rng.poisson(2, 60)
+    table = {"age": age, "priors": priors, "work": rng.choice(["employed", "looking for work"], 60)}
+    again = (priors + rng.normal(0, 1, 60) > 2).astype(int)
+    pd.DataFrame({**table, "again": again}).to_csv(home / "people.csv", index_label="number")
+    told: dict[str, Any] = {
+        "title": "Who goes home",
+        "treated_well": "to go home until the trial",
+        "pairs": FIXED,
+        "practice": False,
+        "ask_why": True,
+        "simulated": True,
+        "seed": 7,
+        "design": {"fixed": FIXED},
+        "deliberation": {"on": True},
+        "arms": [{"name": TALKED}, {"name": ALONE, "reasons": False}],
+    }
+    people = PeopleFile.read(home / "people.csv", "number")
+    return new_study(home / "study", people, list(table), told | choices, outcome="again")
+
+
+def play_first_round(study: StudyFolder, address: str, count: int) -> BotRun:
+    respondents = draw_respondents(study.people(), count, seed=3)
+    return asyncio.run(play(study, checked_address(address), respondents, seed=3))
+
+
+def open_second_round(database: Path) -> None:
+    """End the first round, open the second and release all reasons, without the console."""
+    engine, now = writing_engine(database_url(database)), datetime.now(UTC)
+    with engine.begin() as connection:
+        deliberation.end_first_round(connection, now)
+        deliberation.open_second_round(connection, now, None, {})
+        pairs = [pair.two for pair in deliberation.round_list(connection)]
+        ids = [one.answer_id for one in reasons.reasons_about(connection, pairs)]
+        reasons.decide(connection, ids, reasons.RELEASED, Operator(1, "Ada", "owner"), now)
+    engine.dispose()
+    time.sleep(1.1)  # pages go by what was known a second ago at most
