@@ -126,6 +126,7 @@ def test_what_is_no_amount_is_named_with_its_line(files: Path, run: Callable[...
         (["--better", "more"], "--better goes with --range", 2),
         (["--range", "0", "600"], "give --better more or --better less", 1),
         (["--range", "0", "9", "--favorable-label", "1"], "--range is for amounts", 2),
+        (["--range", "600", "0", "--better", "less"], "--range 600 0: the least comes first", 1),
         (["--range", "0", "9", "--better", "less"], "is no amount of --range; allowed: a number from 0 to 9", 1),
     ],
 )

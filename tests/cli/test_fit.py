@@ -338,10 +338,12 @@ def test_a_file_of_values_is_checked(tiers: Study, run: Callable[..., Result]) -
     asked = [*tiers.files, "--estimator", "tree", "--label-values", values]
     said = run("fit", *tiers.files, "--estimator", "tree", "--favorable-label", "release", code=1).stderr
     assert "3 different values" in said
+    assert "--label-values" in said
     for text, told in (
         ("label,value\ndeny,low\n", "line 2: value 'low' is no number"),
         ("decision,value\ndeny,0\n", "line 2: the columns are label and value"),
         ("label,value\ndeny,0\nrelease,1\n", "does not say how good the outcome 'conditions' is"),
+        ("label,value\ndeny,0\nrelease,1\ndeny,0.5\n", "line 4: 'deny' is there twice"),
         ("label,value\ndeny,0\nconditions,2\nrelease,1\n", "from 0 to 1 and not all alike"),
     ):
         values.write_text(text)

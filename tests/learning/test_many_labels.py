@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
-from fairlearn.reductions import DemographicParity, ErrorRateParity
+from fairlearn.reductions import DemographicParity, ErrorRateParity, TruePositiveRateParity
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 from tests.support.listed_decisions import Decisions
@@ -413,3 +413,25 @@ def test_what_is_no_rule_about_the_value_is_refused(court: Court) -> None:
             PairwiseFairClassifier("tree", **settings).fit(
                 court.people, court.outcome, sensitive_features=court.people["charge"]
             )
+
+
+def test_a_label_that_is_nobodys_has_no_true_positive_rate(court: Court) -> None:
+    rule, values = [TruePositiveRateParity(difference_bound=0.05)], {**VALUES, "never": 0.3}
+    groups = court.people["charge"]
+    model = PairwiseFairClassifier("tree", max_depth=1, label_values=values, group_constraints=rule)
+    rules = model.fit(court.people, court.outcome, sensitive_features=groups).group_rules_["rule"]
+    assert {name.split(":")[0] for name in rules} == {repr(label) for label in VALUES}
+    with pytest.raises(InputError, match="'never' is nobody's outcome here"):
+        model.set_params(group_constraints={"never": rule}).fit(court.people, court.outcome, sensitive_features=groups)
+
+
+def test_costs_of_labels_that_are_whole_numbers_are_found_where_outcomes_are_floats(court: Court) -> None:
+    codes = court.outcome.map({"deny": 0.0, "conditions": 1.0, "release": 2.0})
+    costs = pd.DataFrame([[0, 1, 2], [1, 0, 1], [3, 1, 0]])
+    one, other = (
+        PairwiseFairClassifier("tree", label_values={0: 0, 1: 0.6, 2: 1}, loss=costs, max_depth=1).fit(
+            court.people, outcome, judgments=court.judgments
+        )
+        for outcome in (codes, codes.astype(int))
+    )
+    assert one.certificate_.error == other.certificate_.error

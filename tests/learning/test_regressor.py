@@ -294,6 +294,9 @@ def test_the_same_person_gets_the_same_amount_in_any_batch(borrowers: Any) -> No
         ({"outcome_range": (0, 100)}, r"outcome_range=\(0, 100\) does not hold the outcome"),
         ({"outcome_range": (5, 1)}, "the least comes first"),
         ({"outcome_range": 7}, r"give \(least, largest\)"),
+        ({"outcome_range": (None, 5)}, r"give \(least, largest\)"),
+        ({"outcome_range": (0, 1e200)}, "losses over such a range cannot be counted"),
+        ({"larger_is_better": 0}, "True, False or None"),
         ({"larger_is_better": "yes"}, "True, False or None"),
         ({"group_constraints": DemographicParity()}, "Give fairlearn's BoundedGroupLoss with a bound"),
         ({"gamma": 2}, "gamma=2 is not allowed"),
@@ -311,3 +314,38 @@ def test_outcomes_are_amounts(borrowers: Any) -> None:
         PairwiseFairRegressor().fit(people, amount.astype(object).where(amount > 1000, "much"))
     with pytest.raises(InputError, match="Everyone has the same outcome, 3"):
         PairwiseFairRegressor().fit(people, amount * 0 + 3)
+    with pytest.raises(InputError, match="they are times: give numbers"):
+        PairwiseFairRegressor().fit(people, pd.Series(pd.date_range("2020", periods=len(people)), index=people.index))
+
+
+def test_a_bounded_loss_counts_all_amounts(borrowers: Any) -> None:
+    """Fairlearn's losses clip: over (0, 1) every amount would be the same, and any bound kept."""
+    people, amount, _ = borrowers
+    rule = BoundedGroupLoss(SquareLoss(0, 1), upper_bound=0.5)
+    with pytest.raises(InputError, match=r"SquareLoss\(0, 1\) counts what lies beyond as 0 or 1, but the amounts are"):
+        PairwiseFairRegressor(group_constraints=[rule]).fit(people, amount, sensitive_features=people["age"] < 30)
+
+
+def test_numpys_words_for_what_is_better_are_the_same(borrowers: Any) -> None:
+    """As a search over settings gives them."""
+    people, amount, judgments = borrowers
+    less: list[Any] = [False, np.False_]
+    one, other = (
+        PairwiseFairRegressor(gamma=0.02, max_depth=1, larger_is_better=word).fit(people, amount, judgments=judgments)
+        for word in less
+    )
+    assert np.array_equal(one.predict(people), other.predict(people))
+    assert np.array_equal(one.predict_value(people), other.predict_value(people))
+
+
+def test_a_search_that_ended_early_says_in_units_of_the_loss_what_may_be_left(borrowers: Any) -> None:
+    people, amount, judgments = borrowers
+    model = PairwiseFairRegressor(gamma=0.0, larger_is_better=True, max_iter=1)
+    with pytest.warns(UserWarning):  # noqa: PT030 - both are looked at below
+        model.fit(people, amount, judgments=judgments)
+    found = model.certificate_
+    ended, constant = found.warnings
+    assert f"up to {found.gap:.4f} of the error may be left to gain" in ended
+    assert found.gap > 1
+    assert constant.startswith("One amount for everyone")
+    assert "one amount for everyone" in str(found)

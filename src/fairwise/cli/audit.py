@@ -187,6 +187,8 @@ def _scores(path: Path, id_column: str, score_column: str, ends: tuple[float, fl
     numbers = pd.to_numeric(cells, errors="coerce").astype(float)
     shown = cells.where(cells.notna(), None)
     low, high = ends or (0.0, 1.0)
+    if not low < high:
+        raise InputError(f"--range {low:g} {high:g}: the least comes first, and is less than the largest")
     what = "is not the probability of label 1" if ends is None else "is no amount of --range"
     rule = f"{what}; allowed: a number from {low:g} to {high:g}"
     file.source.refuse(~numbers.between(low, high).to_numpy(dtype=bool), score_column, shown, rule)

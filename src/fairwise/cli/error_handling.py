@@ -84,7 +84,7 @@ def show_warnings_as_notes() -> None:
     warnings.showwarning = note_warning
     warnings.simplefilter("ignore")
     warnings.simplefilter("once", UserWarning)
-    warnings.filterwarnings("ignore", "The search ended|One label for everyone", UserWarning)
+    warnings.filterwarnings("ignore", "The search ended|One (label|amount) for everyone", UserWarning)
 
 
 def debuggable(command: Callable[..., None]) -> Callable[..., None]:

@@ -95,7 +95,7 @@ class Certificate(EqualNan):
     def __str__(self) -> str:
         lines = [f"Error on the training people   {self.error:.4f}"]
         if math.isfinite(self.plain_error):
-            constant = f"one label for everyone {self.constant_error:.4f}"
+            constant = f"one {self._decided} for everyone {self.constant_error:.4f}"
             lines.append(f"  Least found without any rule {self.plain_error:.4f}; {constant}")
         if self.kind == "exact":
             lines += [
@@ -129,6 +129,10 @@ class Certificate(EqualNan):
         lines.append(f"Oracle calls                   {self.oracle_calls}")
         return "\n".join([*lines, *(f"Warning: {warning}" for warning in self.warnings)])
 
+    @property
+    def _decided(self) -> str:
+        return "amount" if math.isfinite(self.mean_error) else "label"
+
     def _repr_html_(self) -> str:
         return notebook.page(self.to_html())
 
@@ -148,7 +152,7 @@ class Certificate(EqualNan):
         rows = [("Error on the training people", f"{self.error:.4f}", "")]
         if math.isfinite(self.plain_error):
             rows.append(("Least found without any rule", f"{self.plain_error:.4f}", ""))
-            rows.append(("One label for everyone", f"{self.constant_error:.4f}", ""))
+            rows.append((f"One {self._decided} for everyone", f"{self.constant_error:.4f}", ""))
         if self.kind == "exact":
             rows.append(("Proven lower bound", f"{self.lower_bound:.4f}", self._gap_in_words()))
         else:

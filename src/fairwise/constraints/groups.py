@@ -92,7 +92,7 @@ class GroupRows:
                 bounds.append(float(given[sign, of_event, of_group]))
                 limits.append(float(bounds[-1] - constant))
                 names.append(f"{type(moment).__name__} {sign} {of_event} {of_group}")
-        return cls(names, np.array(rows), np.array(limits), np.array(bounds))
+        return cls(names, np.array(rows).reshape(len(rows), size), np.array(limits), np.array(bounds))
 
     def values(self, labels: NDArray[np.uint8]) -> FloatArray:
         """The value of every rule ``(t, Q)`` for labels ``(t, n)``."""

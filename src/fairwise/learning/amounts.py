@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 LOSSES = ("squared", "absolute")
 MOST_AMOUNTS = 128
 _IN_UNITS = ("error", "lower_bound", "gap", "oracle_bound", "plain_error", "constant_error")
+_COUNTABLE = (1e-100, 1e100)  # ranges whose square is a number, neither 0 nor infinity
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +62,12 @@ class Amounts:
                 f"outcome_range={quote(asked)} does not hold the outcome {y[outside[0]]:g}: give the least and the "
                 "largest amount that there may be."
             )
-        return cls(low, high, size, loss, larger_is_better)
+        if not _COUNTABLE[0] < high - low < _COUNTABLE[1]:
+            raise InputError(
+                f"The amounts are from {low:g} to {high:g}: losses over such a range cannot be counted. Give them in "
+                "another unit, so that they differ by more than 1e-100 and less than 1e100."
+            )
+        return cls(low, high, size, loss, None if larger_is_better is None else bool(larger_is_better))  # numpy's, too
 
     @classmethod
     def asked(cls, y: FloatArray, settings: Params) -> Amounts:
@@ -154,6 +160,7 @@ class Amounts:
         groups = sensitive.to_numpy()
         names, matrices, limits, bounds, units = [], [], [], [], []
         for moment in moments[None]:
+            self._refuse_clipping(moment.reduction_loss)
             losses = np.stack([moment.reduction_loss.eval(y, amount) for amount in self.grid], axis=1)
             unit = float(losses.max()) or 1.0
             first, more = relative_losses(losses / unit)
@@ -176,10 +183,21 @@ class Amounts:
             always_kept=False,
         )
 
+    def _refuse_clipping(self, loss: Any) -> None:
+        """Fairlearn's losses count amounts beyond their own range as its ends: what lies there would cost nothing."""
+        least, most = getattr(loss, "min_val", self.low), getattr(loss, "max_val", self.high)
+        if least > self.low or most < self.high:
+            raise InputError(
+                f"group_constraints: {type(loss).__name__}({least:g}, {most:g}) counts what lies beyond as {least:g} "
+                f"or {most:g}, but the amounts are from {self.low:g} to {self.high:g}: give a range that holds these."
+            )
+
 
 def numbers_of(y: object, table: pd.DataFrame) -> FloatArray:
     """Outcomes as finite numbers, one for each person."""
     values = inputs.outcomes(y, table)
+    if values.dtype.kind in "mM":
+        raise InputError("The outcomes are to be amounts, but they are times: give numbers, such as days.")
     try:
         return np.asarray(values, dtype=float)
     except (TypeError, ValueError):

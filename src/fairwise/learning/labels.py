@@ -119,7 +119,7 @@ def loss_matrix(loss: object, classes: ClassArray) -> FloatArray:
     if numbered and len(loss.index) == len(loss.columns) == len(labels):  # by scikit-learn, in sorted order
         axes = {name: [sorted(axis).index(label) for label in axis] for name, axis in axes.items()}
     for name, axis in axes.items():
-        if sorted(map(repr, axis)) != sorted(map(repr, labels)):
+        if len(axis) != len(labels) or set(axis) != set(labels):  # 1, 1.0 and True are one label
             raise InputError(
                 f"loss: its {name} are {_listed(axis)}, but the labels are {_listed(labels)}: each must be there once."
             )

@@ -157,6 +157,13 @@ def group_rows(
             rows = GroupRows.from_moments(
                 of_label, table, is_this, sensitive, weights, point=placed.people, n_points=size
             )
+            if not len(rows):  # a rate among those whose outcome it is, and there are none
+                if label is None:
+                    continue
+                raise InputError(
+                    f"group_constraints: {quote(label)} is nobody's outcome here, so there is no rate among those who "
+                    "have it. DemographicParity is about such a label, too."
+                )
             named = rows if label is None and len(names) == 2 else rows.renamed(f"{names[place]!r}: ")
             parts.append(named if len(names) == 2 and place == 1 else named.about_label(place, len(names)))
     return GroupRows.joined(parts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -153,11 +154,11 @@ from the mixture, limit the bound
         asked = self.outcome_range
         if asked is not None:
             numbers = list(asked) if isinstance(asked, Sequence | np.ndarray) and not isinstance(asked, str) else []
-            if not (len(numbers) == 2 and all(np.isreal(one) and np.isfinite(one) for one in numbers)):
+            if not (len(numbers) == 2 and all(isinstance(one, Real) and np.isfinite(float(one)) for one in numbers)):
                 raise InputError(f"outcome_range={quote(asked)} is not allowed: give (least, largest), or None.")
             if not numbers[0] < numbers[1]:
                 raise InputError(f"outcome_range={quote(asked)} is not allowed: the least comes first.")
-        if self.larger_is_better not in (None, True, False):
+        if not (self.larger_is_better is None or isinstance(self.larger_is_better, bool | np.bool_)):
             raise InputError(f"larger_is_better={quote(self.larger_is_better)} is not allowed: True, False or None.")
 
     def as_classifier(self) -> PairwiseFairClassifier:

@@ -61,8 +61,11 @@ class PeopleFile:
         """Return one column, or say which there are."""
         return column_of(self.table, name, self.source)
 
-    def outcome(self, name: str, *, several: bool = False) -> pd.Series:
-        """Return an outcome of two values, or of ``several``, labelled as in the file."""
+    def outcome(self, name: str, *, several: bool = False, of_more: str = "") -> pd.Series:
+        """Return an outcome of two values, or of ``several``, labelled as in the file.
+
+        ``of_more`` is what else is said where there are more than two and that is refused.
+        """
         column = self.column(name)
         missing = column.isna().to_numpy(dtype=bool)
         self.source.refuse(missing, name, column.where(~missing, None), "where an outcome must be")
@@ -70,7 +73,7 @@ class PeopleFile:
         if len(labels) != 2 and not (several and len(labels) > 2):
             raise InputError(
                 f"{self.source.where(column=name)}: {len(labels)} different {_values(len(labels))} "
-                f"({some(labels.tolist())}); an outcome has two"
+                f"({some(labels.tolist())}); an outcome has two{of_more if len(labels) > 2 else ''}"
             )
         if pd.api.types.is_numeric_dtype(column.dtype) and all(float(label).is_integer() for label in labels):
             return column.astype(np.int64)

@@ -66,13 +66,15 @@ def _ends(text: str) -> tuple[float, float]:
 
 def read_decisions(path: Path) -> list[dict[str, Any]]:
     """Read a CSV file with the columns label, value and perhaps words (otherwise empty), a decision a line."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             for number, row in enumerate(csv.DictReader(file), 2):
                 label, value = row.get("label"), row.get("value")
                 if label is None or value is None:
                     raise InputError(f"{path}, line {number}: the columns are label and value, one label a line.")
+                if any(label == other["label"] for other in rows):
+                    raise InputError(f"{path}, line {number}: {label!r} is there twice; say once how good it is.")
                 try:
                     rows.append({"label": label, "value": float(value), "words": row.get("words") or ""})
                 except ValueError:

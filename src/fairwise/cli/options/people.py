@@ -25,6 +25,9 @@ PeoplePath = Annotated[Path, _option("--people", help="Table of people, one row 
 IdColumn = Annotated[str, _option("--id", help="Column with each person's id.")]
 
 
+_OF_MORE = "; of more, say how good each is, --label-values, or that they are amounts, --outcome-kind amount"
+
+
 @dataclass(frozen=True)
 class PeopleOptions:
     """A table of people to learn from."""
@@ -42,7 +45,9 @@ class PeopleOptions:
 
         drop = names(self.drop)
         file = PeopleFile.read(self.people, self.id, self.outcome, *drop, *used)
-        outcome = _amounts(file, self.outcome) if amounts else file.outcome(self.outcome, several=several)
+        outcome = (
+            _amounts(file, self.outcome) if amounts else file.outcome(self.outcome, several=several, of_more=_OF_MORE)
+        )
         unnamed = [name for name in file.table.columns if used and not name.strip()]  # row numbers, most often
         features = file.features(outcome=self.outcome, drop=(*drop, *unnamed))
         return TrainingPeople(file, features, outcome)

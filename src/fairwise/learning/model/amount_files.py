@@ -51,7 +51,7 @@ def check(amounts: Amounts, model: PairwiseFairRegressor, classes: list[Any]) ->
     require(amounts.loss in LOSSES and amounts.loss == model.loss, "its loss is none, or another than it says")
     require(
         any(amounts.larger_is_better is known for known in (None, True, False))
-        and amounts.larger_is_better is model.larger_is_better,
+        and amounts.larger_is_better == model.larger_is_better,
         "which amounts are better is not said, or twice",
     )
     require(

@@ -258,7 +258,9 @@ class FittedMixture(LabelPredictions, ClassifierMixin, BaseEstimator):
         _, solution = self._after_fit()
         self._mixture = mixture
         measured, gamma = self._measured(), float(self.gamma)
-        self.certificate_: Certificate = measured.certificate(gamma, self.eta, self.weighting, error=error)
+        self.certificate_: Certificate = measured.certificate(
+            gamma, self.eta, self.weighting, error=error, amounts=self.amounts_of_labels
+        )
         prices = measured.prices(gamma)
         self._prices: Columns | None = {str(name): prices[name].tolist() for name in prices.columns}
         self._trajectory = solution.trajectory

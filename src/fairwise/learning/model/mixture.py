@@ -12,6 +12,7 @@ from fairwise.constraints.certificate import Certificate
 from fairwise.constraints.pairs import PairRows, Weighting, price_table
 from fairwise.constraints.violations import excess
 from fairwise.judgments.table import are_simulated
+from fairwise.learning.amounts import Amounts
 from fairwise.learning.oracles.base import Classifiers, FloatArray, Rows
 from fairwise.learning.preparation import PreparedProblem
 from fairwise.learning.problem import Problem
@@ -44,8 +45,12 @@ def certify(
     gamma: float,
     eta: float | None,
     weighting: Weighting,
+    amounts: Amounts | None = None,
 ) -> Certificate:
-    """Measure the mixture on the judged people (``favorable`` is ``(m,)``) and say what the solver proved."""
+    """Measure the mixture on the judged people (``favorable`` is ``(m,)``) and say what the solver proved.
+
+    Numbers are in the solver's units; sentences in those of the loss, where labels are ``amounts``.
+    """
     violations = rows.violations(favorable)
     exact = solution.exact
     error = max(error, 0.0)  # it is a sum of rounded parts
@@ -72,22 +77,24 @@ def certify(
         simulated=are_simulated(rows.answers["judge"].unique()),
         stopped=solution.stopped,
         max_classifiers=solution.max_classifiers,
-        warnings=tuple(_warnings(solution)),
+        warnings=tuple(_warnings(solution, amounts)),
     )
 
 
-def _warnings(solution: Solution) -> Iterator[str]:
+def _warnings(solution: Solution, amounts: Amounts | None = None) -> Iterator[str]:
     """What to know before using the model, each in a sentence or two."""
     if solution.stopped in _ENDED:
         reason, advice = _ENDED[solution.stopped]
         caveat = "" if solution.exact else ", as far as its oracle can tell"
         left = solution.error - max(solution.bound, 0.0)
-        gain = f"up to {max(left, 0.0):.4f} of the error may be left to gain{caveat}"
+        unit = 1.0 if amounts is None else amounts.unit
+        gain = f"up to {unit * max(left, 0.0):.4f} of the error may be left to gain{caveat}"
         yield f"The search ended {reason}: {gain if left > -_ROUNDING else 'the rules are not kept yet'}. {advice}"
     if solution.constant_weight > _MOST:
         why = "larger gamma or eta allow more" if solution.exact else "or the search missed something better"
         share = f"{solution.constant_weight:.0%}"
-        yield f"One label for everyone is what decides {share} of the time: the rules leave little else ({why})."
+        what = "label" if amounts is None else "amount"
+        yield f"One {what} for everyone is what decides {share} of the time: the rules leave little else ({why})."
 
 
 Columns = dict[str, list[Any]]
@@ -167,7 +174,13 @@ class Measurement:
         self._favorable = prepared.problem.favorable(probability)
 
     def certificate(
-        self, gamma: float, eta: float | None, weighting: Weighting, *, error: float | None = None
+        self,
+        gamma: float,
+        eta: float | None,
+        weighting: Weighting,
+        *,
+        error: float | None = None,
+        amounts: Amounts | None = None,
     ) -> Certificate:
         """Return what is proved; ``error`` is the solution's own unless another model is measured by it."""
         return certify(
@@ -179,6 +192,7 @@ class Measurement:
             gamma=gamma,
             eta=eta,
             weighting=weighting,
+            amounts=amounts,
         )
 
     def mean_answer_violation(self) -> float:
