@@ -89,7 +89,7 @@ def measured(folder: Path, database: str | Path) -> tuple[float, dict[str, tuple
             fill(connection, study)
         engine.dispose()
         token = Keys.new()
-        site.host.store.change_now(lambda connection: _log_in(connection, token))
+        site.host.store.change_now(lambda connection: log_in(connection, token))
         site.host.watch.forget()
         first = seconds(lambda: site.host.watch.now(study))
         return first, asyncio.run(_times(site, token))
@@ -141,7 +141,8 @@ async def _get(site: Site, path: str, token: str) -> int:
     return int(sent[0]["status"])
 
 
-def _log_in(connection: Connection, token: str) -> None:
+def log_in(connection: Connection, token: str) -> None:
+    """Make an owner who is known by this token."""
     now = datetime.now(UTC)
     never = "no password opens this"
     add_operator(connection, "Ada", never, "owner", now)

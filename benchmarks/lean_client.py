@@ -10,7 +10,7 @@ from urllib.parse import quote_plus
 
 from benchmarks.served_study import HOST
 
-_FIELD = re.compile(rb'name="(csrf|start_key|key|nonce|stamp)"\s+value="([^"]*)"')
+_FIELD = re.compile(rb'name="(csrf|start_key|key|nonce|stamp|turn)"\s+value="([^"]*)"')
 _LENGTH = re.compile(rb"\r\ncontent-length: (\d+)", re.IGNORECASE)
 _LOCATION = re.compile(rb"\r\nlocation: (\S+)", re.IGNORECASE)
 ANSWERS = ("same", "a_at_least_b", "b_at_least_a", "no_constraint")
@@ -19,9 +19,12 @@ ANSWERS = ("same", "a_at_least_b", "b_at_least_a", "no_constraint")
 class LeanParticipant:
     """Knows where it is and what the form there says."""
 
-    def __init__(self, port: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(
+        self, port: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, cookie: str = ""
+    ) -> None:
         self._port = port
-        self._end = f" HTTP/1.1\r\nHost: {HOST}:{port}\r\n".encode()
+        known = f"Cookie: {cookie}\r\n" if cookie else ""
+        self._end = f" HTTP/1.1\r\nHost: {HOST}:{port}\r\n{known}".encode()
         self._reader, self._writer = reader, writer
         self._path = b"/"
         self._form: dict[bytes, bytes] = {}
@@ -29,20 +32,20 @@ class LeanParticipant:
         """What was answered and acknowledged, by the key of the pair."""
 
     @classmethod
-    async def connected(cls, port: int) -> Self:
-        return cls(port, *await _connection(port))
+    async def connected(cls, port: int, *, cookie: str = "") -> Self:
+        return cls(port, *await _connection(port), cookie=cookie)
 
-    async def arrive(self) -> None:
+    async def arrive(self, link: str = "/") -> None:
         """Open the link."""
-        await self._look(b"/")
+        await self._look(link.encode())
 
     async def agree(self) -> None:
         """Take part."""
         await self._go(b"/consent", {"decision": "agree"})
 
-    async def begin(self) -> None:
+    async def begin(self, link: str = "/") -> None:
         """From the link to the first pair."""
-        await self.arrive()
+        await self.arrive(link)
         await self.agree()
         await self._go(self._path, {})
         if self._path.endswith(b"/practice"):
@@ -66,9 +69,12 @@ class LeanParticipant:
 
     async def reload(self) -> None:
         """Look at the same page by a new connection, as the server closes those on which nothing is said."""
+        await self.reconnect()
+        await self._look(self._path)
+
+    async def reconnect(self) -> None:
         await self.close()
         self._reader, self._writer = await _connection(self._port)
-        await self._look(self._path)
 
     async def close(self) -> None:
         self._writer.close()
@@ -88,8 +94,8 @@ class LeanParticipant:
             raise RuntimeError(head.decode())
         return location[1]
 
-    async def _look(self, path: bytes) -> None:
-        """Open a page, going on where it sends one."""
+    async def _look(self, path: bytes) -> bytes:
+        """Open a page, going on where it sends one; returns what it says."""
         while True:
             head, body = await self._ask(b"GET " + path + self._end + b"\r\n", b"200", b"303")
             location = _LOCATION.search(head)
@@ -97,6 +103,7 @@ class LeanParticipant:
                 break
             path = location[1]
         self._path, self._form = path, dict(_FIELD.findall(body))
+        return body
 
     async def _ask(self, request: bytes, *wanted: bytes) -> tuple[bytes, bytes]:
         self._writer.write(request)
