@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-import secrets
-from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import pytest
-from tests.support.someone import shown_pair
+from tests.support.rounds_on_store import play_two_rounds
 
-from fairwise.judgments import Answer
 from fairwise.simulation import draw_pairs, simulate_panel, simulate_second_round
-from fairwise.store import deliberation, participants, reasons
-from fairwise.store.answers import NewAnswer, record
 from fairwise.store.arm_tables import arm_blocks, shown_reasons
-from fairwise.store.operators import Operator
 from fairwise.store.store import Store
 from fairwise.study.folder import StudyFolder
-from fairwise.study.stages import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +23,6 @@ if TYPE_CHECKING:
     from tests.cli.conftest import Study
     from typer.testing import Result
 
-NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 ARMS = """
 [[arms]]
 name = "talk"
@@ -117,38 +109,9 @@ def home(study: Study, run: Callable[..., Result]) -> Path:
     (home / "study.toml").write_text(talking + ARMS, encoding="utf-8")
     folder = StudyFolder.open(home)
     store = Store.open(home / "study.sqlite", folder.fingerprint)
-    write: Callable[..., Any] = store.change_now
-    tokens = []
-    for number in range(12):
-        token = secrets.token_bytes(32)
-        consent = participants.Consent(token, "v1", NOW, Stage.PAIRS, timedelta(days=1))
-        write(lambda c, consent=consent: participants.start(c, consent, folder.schedule, lambda: secrets.token_hex(9)))
-        for position in range(1, 5):
-            answer = Answer.SAME if (number + position) % 2 else Answer.NO_CONSTRAINT
-            write(partial(record, token_hash=token, new=_answer(store, token, position, answer, "Because.")))
-        closing = partial(participants.finish, rules="", expressible="", comments="", arms=folder.arms_at_end)
-        write(partial(closing, token_hash=token, at=NOW))
-        tokens.append(token)
-    write(partial(deliberation.end_first_round, at=NOW))
-    write(partial(deliberation.open_second_round, at=NOW, until=None, prices={}))
-    pairs = {pair.two for pair in store.read_now(deliberation.round_list)}
-    every = store.read_now(partial(reasons.reasons_about, pairs=pairs))
-    same = [reason.answer_id for reason in every if reason.answer == Answer.SAME]
-    write(partial(reasons.decide, answer_ids=same, state="released", operator=Operator(1, "Ada", "owner"), at=NOW))
-    turns = folder.arms_at_end
-    assert turns is not None
-    for number, token in enumerate(tokens[:-1]):  # the last one does not come back
-        for position in range(1, 5):
-            before = Answer.SAME if (number + position) % 2 else Answer.NO_CONSTRAINT
-            new = _answer(store, token, position, Answer.SAME if turns[number] == "talk" else before, "")
-            write(partial(deliberation.record_again, token_hash=token, new=new, most=10))
+    play_two_rounds(folder, store)
     store.close()
     return home
-
-
-def _answer(store: Store, token: bytes, position: int, answer: Answer, why: str) -> NewAnswer:
-    key = store.read_now(partial(shown_pair, token_hash=token, position=position)).key
-    return NewAnswer(key, secrets.token_hex(8), answer, why, None, 1.5, NOW)
 
 
 def test_a_study_is_compared_with_its_arm_that_is_only_asked_again(home: Path, run: Callable[..., Result]) -> None:

@@ -48,6 +48,7 @@ _AT_ONCE, _CHUNK = 1000, 1 << 20
 _log = logging.getLogger("fairwise")
 
 JOB_FILES = (
+    fit_files.EFFECTS,
     fit_files.FRONTIER,
     fit_files.INFLUENCE,
     fit_files.MODEL,

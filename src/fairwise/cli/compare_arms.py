@@ -180,7 +180,7 @@ def _of_study(folder: Path, database: str | None, model: ModelOptions) -> _Given
     import pandas as pd
 
     from fairwise.judgments import Judgments
-    from fairwise.store.arm_tables import arm_blocks, shown_reasons
+    from fairwise.store.arm_tables import arm_blocks, shown_reasons, silent_arm
     from fairwise.store.export import judges, judgments
     from fairwise.store.places import database_of
     from fairwise.store.store import snapshot
@@ -198,10 +198,9 @@ def _of_study(folder: Path, database: str | None, model: ModelOptions) -> _Given
     people = study.people()
     known = known.reindex(table.judges)
     answers = Judgments(table.frame, people=people if model.learn else None, judge_attributes=known)
-    silent = [arm.name for arm in study.settings.arms if not arm.reasons]
     outcome = study.outcome() if model.learn else None
     group = None if model.groups is None else _column(people, model.groups, folder)
-    return _Given(answers, reasons, silent[0] if len(silent) == 1 else None, people, outcome, group)
+    return _Given(answers, reasons, silent_arm(study.settings.arms), people, outcome, group)
 
 
 def _column(people: "pd.DataFrame", name: str, folder: Path) -> "pd.Series[Any]":

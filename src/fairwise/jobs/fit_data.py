@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -14,10 +14,12 @@ from sqlalchemy import Connection
 
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
+from fairwise.store.arm_tables import SecondRound, finished_second_round, silent_arm
 from fairwise.store.export import judge_name, judges, judgments, who_answered
 from fairwise.store.jobs import Job, note_participants
 from fairwise.store.questions import PREFIX
 from fairwise.store.store import Store
+from fairwise.study.arms import Arm
 from fairwise.study.decisions import Decision
 from fairwise.study.fit_choices import FitChoices
 from fairwise.study.folder import StudyFolder
@@ -27,7 +29,7 @@ from fairwise.tables.output import write_whole
 MEANT = "meant.parquet"
 """Answers as a fit uses them where it also uses what people mean: with weights, and with predicted ones."""
 
-_ANSWERS, _RELATIONS = "judgments.parquet", "judges.parquet"
+_ANSWERS, _RELATIONS, _ARMS, _REASONS = "judgments.parquet", "judges.parquet", "arms.parquet", "reasons.parquet"
 SIMULATED = " (simulated)"
 """What stands behind the relation of a simulated participant."""
 
@@ -55,6 +57,9 @@ class FitData:
 
     affected: tuple[str, ...] = ("affected",)
     """Relations to the decision that mean to be affected by it."""
+
+    second_round: SecondRound | None = None
+    """Where people were asked again after they were shown what others said, and that is over."""
 
     @property
     def favorable_label(self) -> Any:
@@ -91,15 +96,15 @@ class FitData:
 def read_fit_data(job: Job, folder: Path, store: Store, kept: Path) -> FitData:
     """Check what is asked and read what it needs; `kept` holds the answers with which the job was first begun."""
     study = StudyFolder.open(folder)
-    settings = FitChoices.checked(job.settings, study)
+    settings, about = FitChoices.checked(job.settings, study), study.settings
+    again = about.arms if about.deliberation.on else None
     if not (kept / _RELATIONS).exists():
         who = who_answered(finished_only=settings.finished_only)
         numbers = store.change_now(partial(note_participants, job=job, who=who))
         if not numbers:
             raise InputError(_NOBODY_LEFT if job.restarts else _NO_ANSWER)
-        store.read_now(lambda connection: _keep(connection, settings, set(map(judge_name, numbers)), kept))
+        store.read_now(lambda connection: _keep(connection, settings, set(map(judge_name, numbers)), kept, again))
     people = study.people()
-    about = study.settings
     words = {relation.name: relation.words for relation in about.relations}
     relations = pd.read_parquet(kept / _RELATIONS).set_index("judge").replace({"relation": words})
     asked = {f"{PREFIX}{question.name}": question.words for question in about.questions}
@@ -118,14 +123,25 @@ def read_fit_data(job: Job, folder: Path, store: Store, kept: Path) -> FitData:
         {column.name: column.label for column in about.columns},
         about.decisions,
         ("affected", words.get("affected", "affected")),
+        None if again is None else _kept_second_round(again, kept),
     )
+
+
+def _kept_second_round(arms: Sequence[Arm], kept: Path) -> SecondRound | None:
+    """As it was when the job first began."""
+    if not (kept / _ARMS).exists():
+        return None
+    known = pd.read_parquet(kept / _ARMS).set_index("judge")
+    return SecondRound(known, pd.read_parquet(kept / _REASONS), silent_arm(arms))
 
 
 FEWEST = 5
 """So many must have given an answer to a question of the study's own, before a model's report tells of them apart."""
 
 
-def _keep(connection: Connection, settings: FitChoices, names: set[str], kept: Path) -> None:
+def _keep(
+    connection: Connection, settings: FitChoices, names: set[str], kept: Path, again: Sequence[Arm] | None
+) -> None:
     answers = judgments(connection, finished_only=settings.finished_only)
     answers = answers.select(judge for judge in answers.judges if judge in names)  # of whom it is written down
     if not len(answers.counted()):
@@ -140,6 +156,11 @@ def _keep(connection: Connection, settings: FitChoices, names: set[str], kept: P
     about = _without_few(about)
     asked = [name for name in about if str(name).startswith(PREFIX) and len(set(about[name].dropna())) > 1]
     about = about[["judge", *known, *asked]]
+    second = None if again is None else finished_second_round(connection, again)
+    if second is not None:
+        arms, reasons = second.arms.rename_axis("judge").reset_index(), second.reasons
+        write_whole(kept / _ARMS, lambda draft: arms.to_parquet(draft, index=False))
+        write_whole(kept / _REASONS, lambda draft: reasons.to_parquet(draft, index=False))
     write_whole(kept / _RELATIONS, lambda draft: about.to_parquet(draft, index=False))  # comes last: then all is there
 
 

@@ -89,7 +89,9 @@ def perform(data: FitData, folder: JobFolder, workers: Workers, tell: Tell) -> N
     """Fit, trace the frontier if it is asked for, and finish the files; `tell` is called often, and may raise."""
     weight = _CURVE_WEIGHT if data.settings.frontier else 0
     left_out = _INFLUENCE_WEIGHT if leaves_out(data) else 0
-    steps = _Steps(folder, workers, tell, total=3 + data.uses_meaning + weight + left_out)
+    asked_again = data.second_round is not None
+    steps = _Steps(folder, workers, tell, total=3 + asked_again + data.uses_meaning + weight + left_out)
+    talked = steps.result("Comparing both rounds", 1, "talking", data) if asked_again else None
     if data.uses_meaning:
         steps.files((MEANT,), "Learning what people mean", 1, "meant", data)
         data = data.with_answers(folder.unfinished / MEANT)
@@ -101,7 +103,7 @@ def perform(data: FitData, folder: JobFolder, workers: Workers, tell: Tell) -> N
         words = "Leaving out each participant"
         files |= steps.files((INFLUENCE,), words, left_out, "influence", data, files, progress)
     held_out = steps.result("Measuring on people left out", 1, "held_out", data)
-    folder.finish(files | steps.result("Writing the report", 1, "artefacts", data, files, held_out))
+    folder.finish(files | steps.result("Writing the report", 1, "artefacts", data, files, held_out, talked))
 
 
 def leaves_out(data: FitData) -> bool:

@@ -17,7 +17,7 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from fairwise import __version__
-from fairwise.auditing import AnswerBands, HeldOut, answer_bands, frontier
+from fairwise.auditing import AnswerBands, Effects, HeldOut, answer_bands, frontier
 from fairwise.auditing import held_out as measure_held_out
 from fairwise.auditing.decisions import person_costs
 from fairwise.auditing.frontier import certified_row, followed_row
@@ -26,6 +26,7 @@ from fairwise.constraints.pairs import asked_rows
 from fairwise.constraints.violations import status_counts
 from fairwise.errors import InputError
 from fairwise.jobs.fit_data import MEANT, FitData
+from fairwise.jobs.talking import effects_in_words, effects_of
 from fairwise.judgments.answer_model import AnswerModel
 from fairwise.languages import SOURCE
 from fairwise.learning.estimator import PairwiseFairClassifier
@@ -35,7 +36,7 @@ from fairwise.reporting import Findings, findings, write_report
 from fairwise.reporting.model_words import model_words
 from fairwise.reporting.page import MOST_RULES
 from fairwise.reporting.words import words_in
-from fairwise.store.fit_files import FRONTIER, INFLUENCE, MODEL, PRICES, REPORTS, RULES, SCORES, SUMMARY
+from fairwise.store.fit_files import EFFECTS, FRONTIER, INFLUENCE, MODEL, PRICES, REPORTS, RULES, SCORES, SUMMARY
 from fairwise.study.fit_choices import MOST_LEFT_OUT
 from fairwise.tables.output import json_text
 
@@ -201,7 +202,14 @@ def _influence_of(files: Mapping[str, bytes]) -> InfluenceTables | None:
     return InfluenceTables(table(content["judges"]), groups, table(content["together"]))
 
 
-def artefacts(data: FitData, files: Files, held_out: HeldOut | None) -> Files:
+def talking(data: FitData) -> Effects:
+    """What people changed in a second round, of answers as they were given."""
+    assert data.second_round is not None
+    with _one_thread():
+        return effects_of(data.judgments, data.second_round)
+
+
+def artefacts(data: FitData, files: Files, held_out: HeldOut | None, talked: Effects | None = None) -> Files:
     """Summary, report and scores of a finished fit, from the files of its model and perhaps its frontier."""
     model, curve, prices = _load_model(files), None, None
     if FRONTIER in files:
@@ -226,6 +234,7 @@ def artefacts(data: FitData, files: Files, held_out: HeldOut | None) -> Files:
             affected=data.affected,
             held_out=held_out,
             influence=_influence_of(files),
+            effects=talked,
             price_bands=pd.DataFrame(prices).set_index(["a", "b"]) if prices else None,
         )
         chances = model.predict_proba(data.people)
@@ -239,6 +248,7 @@ def artefacts(data: FitData, files: Files, held_out: HeldOut | None) -> Files:
         return {
             SUMMARY: _json(_summary(data, model, found)),
             RULES: _json(_told(found, model if data.settings.deterministic else None)),
+            **({} if talked is None else {EFFECTS: _json(effects_in_words(talked))}),
             **_contents(folder),
         }
 

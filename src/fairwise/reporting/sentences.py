@@ -82,6 +82,7 @@ _PATTERNS = (
     marked("Only one person came back, so nothing can be said beyond that person."),
     marked("Nobody changed an answer."),
     marked("There are no two arms, so talking cannot be told apart from being asked twice."),
+    marked("No arm can be compared with, so talking cannot be told apart from being asked twice."),
     marked("{count} person has no arm and is in no comparison."),
     marked("{count} people have no arm and are in no comparison."),
     marked("Nobody of the arm {name} came back."),

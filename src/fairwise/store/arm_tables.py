@@ -1,7 +1,8 @@
-"""What a comparison of arms needs besides judgments and judges: blocks of assignment, and the reasons shown."""
+"""What a comparison of arms needs besides judgments: who was in which arm and block, and the reasons shown."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -10,13 +11,48 @@ import sqlalchemy as sa
 from fairwise.store.deliberation import round_list
 from fairwise.store.export import judge_name
 from fairwise.store.reasons import RELEASED, reasons_about
+from fairwise.store.study_state import SECOND, standing
 from fairwise.store.tables import participants
 from fairwise.study.designs.schedules import block_size
+from fairwise.study.stages import StudyState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fairwise.study.arms import Arm
+
+
+@dataclass(frozen=True, eq=False)
+class SecondRound:
+    """What is known of a second round besides its answers."""
+
+    arms: pd.DataFrame
+    """By judge: ``arm`` and ``block``; without columns where a study has no arms."""
+
+    reasons: pd.DataFrame
+    """Columns a, b and answer: a line for each reason shown."""
+
+    control: str | None
+    """The arm that is shown no reasons, if it is one alone."""
+
+
+def silent_arm(arms: Sequence[Arm]) -> str | None:
+    """The arm that is shown no reasons in a second round; None where there is none, or more than one."""
+    silent = [arm.name for arm in arms if not arm.reasons]
+    return silent[0] if len(silent) == 1 else None
+
+
+def finished_second_round(connection: sa.Connection, arms: Sequence[Arm]) -> SecondRound | None:
+    """The second round of a study that is closed, else None: whoever looks earlier could end it when it suits them."""
+    stands, reasons = standing(connection), shown_reasons(connection)
+    if stands.round != SECOND or stands.state != StudyState.CLOSED or reasons is None:
+        return None
+    query = sa.select(participants.c.number, participants.c.arm).where(participants.c.arm.is_not(None))
+    by_judge = {judge_name(number): arm for number, arm in connection.execute(query)}
+    known = pd.DataFrame({"arm": by_judge}, dtype=object) if by_judge else pd.DataFrame()
+    if by_judge:
+        known["block"] = pd.Series(arm_blocks(connection, arms), dtype=object).reindex(known.index)
+    return SecondRound(known, reasons, silent_arm(arms))
 
 
 def arm_blocks(connection: sa.Connection, arms: Sequence[Arm]) -> dict[str, int]:

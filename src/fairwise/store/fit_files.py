@@ -23,6 +23,7 @@ from fairwise.tables.files import read_parquet
 
 JOBS = "jobs"
 SUMMARY, FRONTIER, RULES, INFLUENCE = "summary.json", "frontier.json", "rules.json", "influence.json"
+EFFECTS = "effects.json"
 REPORT, MODEL, SCORES, PRICES = "report.html", "model.skops", "scores.parquet", "prices.parquet"
 REPORTS = {"en": REPORT, "de": "report.de.html"}
 """The report in each of its languages."""

@@ -71,6 +71,7 @@ DONE = {
 # What jobs and measures say, which come from where nobody knows the console's language.
 SAID_ELSEWHERE = (
     marked("Reading the answers"),
+    marked("Comparing both rounds"),
     marked("Learning what people mean"),
     marked("Fitting the model"),
     marked("Tracing the frontier"),

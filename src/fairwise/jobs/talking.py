@@ -1,0 +1,50 @@
+"""What talking did, as a fit tells it: computed from its answers, and put in the words of each report."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from fairwise.auditing import Effects, effects
+from fairwise.auditing.arms import ARM, CONTROL
+from fairwise.judgments import Judgments
+from fairwise.languages import SOURCE
+from fairwise.reporting.sentences import translated
+from fairwise.reporting.words import words_in
+from fairwise.store.fit_files import REPORTS
+
+if TYPE_CHECKING:
+    from fairwise.store.arm_tables import SecondRound
+
+NO_CONTROL = "No arm can be compared with, so talking cannot be told apart from being asked twice."
+
+
+def effects_of(judgments: Judgments, second: SecondRound) -> Effects:
+    """What people changed, by arm; where no control arm is known, or nobody in it answered, only of everyone."""
+    known = second.arms.reindex(judgments.judges)
+    names = set() if ARM not in known else set(known[ARM].dropna())
+    control = next((name for name in (second.control, CONTROL) if name in names), None)
+    compared = control is not None and len(names) > 1
+    answers = Judgments(judgments.frame, judge_attributes=known if compared else pd.DataFrame(index=known.index))
+    found = effects(answers, control=control if compared else None, reasons=second.reasons)
+    # Of several arms it would be wrong to say that there are no two.
+    return found if compared or len(names) < 2 else replace(found, notes=(*found.notes[:-1], NO_CONTROL))
+
+
+def effects_in_words(found: Effects) -> dict[str, Any]:
+    """For a file: all numbers, with what is stated and noted in English and, under ``languages``, in all others."""
+    said = [*found.notes, *found.tests["statement"].unique()]
+    others = {code: words_in(code) for code in REPORTS if code != SOURCE}
+    return {
+        "control": found.control,
+        "confidence": found.confidence,
+        "assignments": None if found.exact else found.n_draws,
+        "arms": found.arms.reset_index(),
+        "tests": found.tests,
+        "notes": list(found.notes),
+        "languages": {
+            code: {text: translated(text, words.language) for text in said} for code, words in others.items()
+        },
+    }

@@ -1,0 +1,115 @@
+"""What talking did, as a fit tells it: only when the second round is over, and what `compare-arms` says of it too."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.support.fitting import study_of, submitted
+from tests.support.rounds_on_store import PAIRS, TWO_ARMS, play_two_rounds
+
+from fairwise.jobs.fit_data import read_fit_data
+from fairwise.jobs.steps import JobFolder, perform
+from fairwise.jobs.talking import NO_CONTROL, effects_in_words, effects_of
+from fairwise.store.arm_tables import SecondRound, finished_second_round
+from fairwise.store.export import judgments
+from fairwise.store.fit_files import EFFECTS, REPORTS, job_folder
+from fairwise.store.jobs import take
+from fairwise.store.store import Store
+from fairwise.store.study_state import set_state
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from fairwise.study.folder import StudyFolder
+
+
+class Here:
+    """Does what is asked in this process."""
+
+    shares_disk = True
+
+    def result(self, call: tuple[Any, ...], wait: Callable[[float], None]) -> Any:
+        wait(0.0)
+        function, *arguments = call
+        return function(*arguments)
+
+
+@pytest.fixture
+def talked(tmp_path: Path) -> Iterator[tuple[StudyFolder, Store]]:
+    rounds: dict[str, Any] = {"design": {"fixed": PAIRS}, "deliberation": {"on": True}, "arms": TWO_ARMS}
+    study = study_of(tmp_path, n_people=40, pairs_each=PAIRS, **rounds)
+    with closing(Store.open(study.path / "study.sqlite", study.fingerprint)) as store:
+        play_two_rounds(study, store)
+        yield study, store
+
+
+def fitted(study: StudyFolder, store: Store) -> Path:
+    """A fit made in this process; returns its folder."""
+    job_id = submitted(store, frontier=False, influence=False)
+    job = store.change_now(partial(take, at=datetime.now(UTC), stale=timedelta(hours=1)))
+    assert job is not None
+    folder = JobFolder(study.path, job)
+    folder.open()
+    data = read_fit_data(job, study.path, store, folder.unfinished)
+    again = read_fit_data(job, study.path, store, folder.unfinished)  # as if it had been cut short
+    assert (data.second_round is None) == (again.second_round is None)
+    perform(again, folder, Here(), lambda _share, _words: None)
+    folder.publish()
+    return job_folder(study.path, job_id)
+
+
+def test_nothing_is_told_before_the_second_round_is_over(talked: tuple[StudyFolder, Store]) -> None:
+    study, store = talked
+    assert store.read_now(partial(finished_second_round, arms=study.settings.arms)) is None
+    home = fitted(study, store)
+    assert not (home / EFFECTS).exists()
+    assert "What talking did" not in (home / REPORTS["en"]).read_text(encoding="utf-8")
+
+
+def test_a_fit_of_a_closed_study_tells_what_talking_did(talked: tuple[StudyFolder, Store]) -> None:
+    study, store = talked
+    store.change_now(partial(set_state, state="closed"))
+    home = fitted(study, store)
+    found = json.loads((home / EFFECTS).read_text(encoding="utf-8"))
+    assert found["control"] == "again"
+    assert [line["arm"] for line in found["arms"]] == ["again", "talk", "everyone"]
+    tests = {line["name"]: line for line in found["tests"]}
+    # Half of what people of the arm said alone was not "same" and is now; nobody of the other arm changed anything.
+    assert tests["changed"]["effect"] == tests["towards_reasons"]["effect"] == 0.5
+    assert tests["changed"]["in_control"] == 0
+    assert found["assignments"] is None, "all assignments within blocks, of which there are few"
+    assert tests["changed"]["p_value"] <= 2 / 108
+    assert set(found["languages"]["de"]) == {*found["notes"], *(line["statement"] for line in found["tests"])}
+    assert all(german != english for english, german in found["languages"]["de"].items())
+    for code, heading in (("en", "What talking did"), ("de", "Was das Gespräch bewirkt hat")):
+        assert heading in (home / REPORTS[code]).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "second_of",
+    [
+        lambda second: replace(second, control=None),
+        lambda second: replace(second, arms=second.arms[second.arms["arm"] != "again"].replace("talk", "x")),
+    ],
+)
+def test_without_a_control_arm_only_the_change_is_told(
+    talked: tuple[StudyFolder, Store], second_of: Callable[[SecondRound], SecondRound]
+) -> None:
+    study, store = talked
+    store.change_now(partial(set_state, state="closed"))
+    second = store.read_now(partial(finished_second_round, arms=study.settings.arms))
+    assert second is not None
+    found = effects_of(store.read_now(judgments), second_of(second))
+    assert found.arms.index.tolist() == ["everyone"]
+    assert not len(found.tests)
+    several = set(second_of(second).arms["arm"]) == {"talk", "again"}
+    assert (NO_CONTROL in found.notes) == several
+    assert any("no two arms" in note for note in found.notes) != several
+    assert NO_CONTROL not in effects_in_words(found)["languages"]["de"].values()
