@@ -76,6 +76,26 @@ def test_a_frontier_of_amounts(files: Path, tmp_path: Path, answer: Callable[...
     assert written["mean_error"].tolist() == pytest.approx(expected["mean_error"].tolist())
 
 
+def test_a_report_of_amounts(
+    files: Path, tmp_path: Path, answer: Callable[..., dict[str, Any]], run: Callable[..., Result]
+) -> None:
+    model, prices, curve = tmp_path / "model.skops", tmp_path / "prices.parquet", tmp_path / "curve.csv"
+    asked = [*of(files, "sum"), *AMOUNT]
+    fitted = answer("fit", *asked, "--out", model, "--prices", prices)
+    answer("frontier", *asked, "--gammas", "0.1,1", "--out", curve)
+    page = tmp_path / "report.html"
+    given = ["--model", model, "--prices", prices, "--frontier", curve, "--groups", "town", "--unit", "€"]
+    answer("report", *asked, *given, "--out", page)
+    text = page.read_text(encoding="utf-8").replace("\N{NO-BREAK SPACE}", " ")
+    assert f"{fitted['certificate']['error']:,.0f} €²" in text
+    assert "Who gets how much" in text
+    answer("report", *asked, "--language", "de", "--out", tmp_path / "now.html")  # fitted now, without a curve
+    result = run(
+        "report", *asked, "--gamma", "0.2", "--frontier", curve, "--outcome-range", "0", "700", "--out", page, code=1
+    )
+    assert "outcome_range" in result.stderr
+
+
 def test_several_decisions_from_the_fit_to_the_report(
     files: Path, tmp_path: Path, answer: Callable[..., dict[str, Any]]
 ) -> None:

@@ -35,7 +35,7 @@ from fairwise.learning.solvers.no_regret import seeds
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fairwise.auditing.frontier import Model
+    from fairwise.auditing.error_measure import Model
     from fairwise.constraints.pairs import FloatArray
     from fairwise.judgments import Judgments
     from fairwise.learning.large.table import LargeTable
@@ -300,6 +300,6 @@ def _row(
     certificate = measured.certificate(*point, settings["weighting"])
     if amounts is not None:
         certificate = amounts.in_units(certificate)
-    low, high = ErrorMeasure.of(settings["loss"], amounts).interval(certificate.error, n_people)
+    low, high = ErrorMeasure.of(None if amounts else settings["loss"], amounts).interval(certificate.error, n_people)
     row = certified_row(certificate) | {"error_low": low, "error_high": high}
     return row if n_not_followed is None else row | followed_row(measured.prices(point[0]), n_not_followed)

@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from fairwise.auditing.error_measure import is_of_amounts
 from fairwise.errors import InputError
 from fairwise.tables.bands import in_order
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from fairwise.auditing.error_measure import Model
     from fairwise.constraints.pairs import FloatArray
     from fairwise.learning.estimator import PairwiseFairClassifier
+    from fairwise.learning.regressor import PairwiseFairRegressor
 
     Codes = NDArray[np.integer[Any]]
 
@@ -33,8 +36,10 @@ class Labels:
     label_values: tuple[float, ...] | None = None
 
     @classmethod
-    def of(cls, model: PairwiseFairClassifier, words: Mapping[object, str] | None) -> Labels:
-        """The labels of a model, in these words where there are any."""
+    def of(cls, model: Model, words: Mapping[object, str] | None) -> Labels:
+        """The labels of a model, in these words where there are any; of amounts those of its grid."""
+        if is_of_amounts(model):
+            return cls._of_amounts(model, words)
         classes = list(model.classes_)
         own_words = {} if words is None else dict(words)
         unknown = [label for label in own_words if label not in classes]
@@ -44,6 +49,14 @@ class Labels:
         own = {label: label if isinstance(label, str) else f"label {label}" for label in classes}
         favorable = None if model.favorable_label_ is None else classes.index(model.favorable_label_)
         return cls(tuple(str(own_words.get(label, own[label])) for label in classes), favorable, _values(model))
+
+    @classmethod
+    def _of_amounts(cls, model: PairwiseFairRegressor, words: Mapping[object, str] | None) -> Labels:
+        if words:
+            raise InputError("labels: a model of amounts has none; say what they are counted in by unit=.")
+        grid, more = model.amounts_, model.larger_is_better
+        favorable = None if more is None else len(grid) - 1 if more else 0
+        return cls(tuple(f"{one:g}" for one in grid), favorable, tuple(map(float, model.amounts.shares(grid))))
 
     @property
     def treated(self) -> str:
@@ -77,21 +90,51 @@ def _values(model: PairwiseFairClassifier) -> tuple[float, ...] | None:
     return None if len(values) == 2 and set(values) == {0.0, 1.0} else tuple(float(value) for value in values)
 
 
-def person_costs(model: PairwiseFairClassifier, probability: FloatArray, codes: Codes) -> FloatArray:
+def chances(model: Model, people: object) -> FloatArray:
+    """``(n, k)`` how likely each label, or each amount of a model's grid, is for each person."""
+    if is_of_amounts(model):
+        return np.asarray(model.amount_probabilities(people))
+    return np.asarray(model.predict_proba(people))
+
+
+def outcome_numbers(outcome: object, people: pd.DataFrame, model: Model) -> pd.Series[Any]:
+    """Which of the model's labels each outcome is, or each amount, in the order of people; a Series goes by id."""
+    series = outcome if isinstance(outcome, pd.Series) else pd.Series(outcome, index=people.index)
+    if not series.index.equals(people.index):
+        missing = people.index.difference(series.index)
+        if len(missing):
+            raise InputError(f"outcome: nothing for {len(missing)} people, such as {missing[0]!r}")
+        series = series.loc[people.index]
+    if is_of_amounts(model):
+        numbers = pd.to_numeric(series, errors="coerce").astype(float)
+        if not np.isfinite(numbers).all():
+            raise InputError(f"outcome: {series[~np.isfinite(numbers)].iloc[0]!r} is no amount")
+        return numbers
+    unknown = sorted({str(value) for value in series.unique()} - {str(label) for label in model.classes_})
+    codes = series.map({label: place for place, label in enumerate(model.classes_.tolist())})
+    if unknown or codes.isna().any():
+        first = unknown[0] if unknown else series[codes.isna()].iloc[0]
+        raise InputError(f"outcome: {first!r} is no outcome of the model, whose outcomes are {model.classes_}")
+    return codes.astype(int)
+
+
+def person_costs(model: Model, probability: FloatArray, codes: Codes) -> FloatArray:
     """What is decided about each person costs in the mean ``(n,)``; with no ``loss`` the chance of a wrong label.
 
-    ``probability`` is that of all labels ``(n, k)``, ``codes`` which of ``classes_`` is right.
+    ``probability`` is that of all labels ``(n, k)``, ``codes`` which of ``classes_`` is right; of amounts how much is.
     """
     return np.asarray((probability * _costs(model, codes)).sum(axis=1))
 
 
-def constant_costs(model: PairwiseFairClassifier, codes: Codes) -> FloatArray:
+def constant_costs(model: Model, codes: Codes) -> FloatArray:
     """``(k,)`` the error of deciding each label for everyone."""
     return np.asarray(_costs(model, codes).mean(axis=0))
 
 
-def _costs(model: PairwiseFairClassifier, codes: Codes) -> FloatArray:
-    """``(n, k)`` what each label costs each person."""
+def _costs(model: Model, codes: Codes) -> FloatArray:
+    """``(n, k)`` what each label, or amount of the grid, costs each person."""
+    if is_of_amounts(model):
+        return np.asarray(model.amounts.unit * model.amounts.losses(np.asarray(codes, dtype=float)))
     from fairwise.learning.labels import loss_matrix  # as above
 
     return np.asarray(loss_matrix(model.loss, model.classes_)[np.asarray(codes, dtype=np.intp)])
@@ -105,7 +148,7 @@ def decision_table(probability: FloatArray, codes: Codes | None, groups: pd.Data
     those for whom it is right, how many get it (NaN where there is nobody).
     """
     lines = []
-    for attribute, group, members in _parts(len(probability), groups):
+    for attribute, group, members in parts_of(len(probability), groups):
         for decision, chance in enumerate(probability[members].T):
             line: dict[str, Any] = {"attribute": attribute, "group": group, "decision": decision}
             line |= {"people": len(chance), "given": float(chance.mean())}
@@ -121,7 +164,8 @@ def decision_table(probability: FloatArray, codes: Codes | None, groups: pd.Data
     return pd.DataFrame(lines)
 
 
-def _parts(n_people: int, groups: pd.DataFrame | None) -> Iterator[tuple[str, str, Any]]:
+def parts_of(n_people: int, groups: pd.DataFrame | None) -> Iterator[tuple[str, str, Any]]:
+    """Everyone, then each group of each column: its column, its name, and who is in it ``(n,)``."""
     yield "", "", np.ones(n_people, dtype=bool)
     for name, values in () if groups is None else groups.items():
         texts = values.astype(str)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -11,11 +11,20 @@ import pandas as pd
 from fairwise.judgments.reliability import wilson
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
     from fairwise.learning.amounts import Amounts
     from fairwise.learning.estimator import PairwiseFairClassifier
     from fairwise.learning.regressor import PairwiseFairRegressor
 
+    Model: TypeAlias = PairwiseFairClassifier | PairwiseFairRegressor
+
 _CONFIDENCE = 0.95
+
+
+def is_of_amounts(model: Model) -> TypeIs[PairwiseFairRegressor]:
+    """Whether what a model decides is an amount; asked so that no scikit-learn is loaded for it."""
+    return hasattr(model, "amounts")
 
 
 @dataclass(frozen=True)
@@ -32,17 +41,16 @@ class ErrorMeasure:
     unit: str = ""
 
     @classmethod
-    def of(cls, loss: pd.DataFrame | str | None, amounts: Amounts | None = None) -> ErrorMeasure:
-        """As a setting ``loss`` of a classifier says, or of amounts that of a regressor."""
+    def of(cls, loss: pd.DataFrame | None, amounts: Amounts | None = None) -> ErrorMeasure:
+        """As a setting ``loss`` of a classifier says, or of a regressor these amounts, which know it."""
         if amounts is not None:
             return cls("squared" if amounts.loss == "squared" else "absolute", amounts.unit)
-        assert not isinstance(loss, str), "classifiers have a table"
         return cls() if loss is None else cls("cost", float(np.max(loss.to_numpy(dtype=float))))
 
     @classmethod
-    def of_model(cls, model: PairwiseFairClassifier | PairwiseFairRegressor) -> ErrorMeasure:
+    def of_model(cls, model: Model) -> ErrorMeasure:
         """That of a fitted model."""
-        return cls.of(model.loss, getattr(model, "amounts", None))
+        return cls.of(None, model.amounts) if is_of_amounts(model) else cls.of(model.loss)
 
     @property
     def is_share(self) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fairwise.learning.model.estimator_rules import EstimatorRule
 
 if TYPE_CHECKING:
-    from fairwise.learning.estimator import PairwiseFairClassifier
+    from fairwise.auditing.error_measure import Model
 
 # What laws against discrimination name most often, as it is written in the names of columns.
 _PROTECTED = {
@@ -44,7 +44,10 @@ class FeatureUse:
 
     @classmethod
     def of(
-        cls, model: PairwiseFairClassifier, protected: Iterable[str], called: Mapping[str, str] | None = None
+        cls,
+        model: Model,
+        protected: Iterable[str],
+        called: Mapping[str, str] | None = None,
     ) -> FeatureUse:
         """``protected`` are columns that were named so; ``called`` is what people read instead of a column's name."""
         words = {} if called is None else called

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from fairwise.auditing import audit, followed_by_judge, followed_by_pair, price_by_person
-from fairwise.auditing.decisions import Labels, constant_costs, decision_table
-from fairwise.auditing.error_measure import ErrorMeasure
+from fairwise.auditing.amounts import AmountsGiven
+from fairwise.auditing.decisions import Labels, chances, constant_costs, decision_table, outcome_numbers
+from fairwise.auditing.error_measure import ErrorMeasure, is_of_amounts
 from fairwise.auditing.features import FeatureUse
 from fairwise.auditing.frontier import Curve
 from fairwise.auditing.groups import default_groups, free_texts, gains, group_values
@@ -26,11 +27,11 @@ from fairwise.tables.frames import to_pandas
 
 if TYPE_CHECKING:
     from fairwise.auditing import Audit, Effects, HeldOut
+    from fairwise.auditing.error_measure import Model
     from fairwise.auditing.influence import InfluenceTables
     from fairwise.constraints.certificate import Certificate
     from fairwise.constraints.pairs import FloatArray
     from fairwise.judgments import Judgments
-    from fairwise.learning.estimator import PairwiseFairClassifier
     from fairwise.learning.model.rules import ModelRules
 
 
@@ -62,7 +63,7 @@ class Predicted:
     """What share of them is wrong, at most (95 %)."""
 
     @classmethod
-    def of(cls, model: PairwiseFairClassifier) -> Predicted | None:
+    def of(cls, model: Model) -> Predicted | None:
         prices, proved = model.prices_, model.certificate_
         if "predicted" not in prices:
             return None
@@ -90,7 +91,7 @@ class Findings:
         What an error is: a share of people, or a mean cost.
     decisions
         Who gets which decision (:func:`fairwise.auditing.decisions.decision_table`), or None of two labels of which one
-        is good: there the rates of groups of the audit say it.
+        is good: there the rates of groups of the audit say it. So it is of amounts, which have ``amounts``.
     n_people
         How many people the model was applied to.
     features
@@ -156,6 +157,7 @@ class Findings:
     rules: ModelRules
     recipe: Recipe
     decisions: pd.DataFrame | None = None
+    amounts: AmountsGiven | None = None
     influence: InfluenceTables | None = None
     effects: Effects | None = None
     predicted: Predicted | None = None
@@ -184,7 +186,7 @@ class Findings:
 
 
 def findings(
-    model: PairwiseFairClassifier,
+    model: Model,
     people: Any,
     judgments: Judgments,
     outcome: object = None,
@@ -200,6 +202,7 @@ def findings(
     affected: Sequence[str] = ("affected",),
     chosen: tuple[float, float | None] | None = None,
     labels: Mapping[Any, str] | None = None,
+    unit: str = "",
     columns: Mapping[str, str] | None = None,
     n_dearest: int = 6,
     held_out: HeldOut | None = None,
@@ -211,7 +214,7 @@ def findings(
 
     Parameters
     ----------
-    model : PairwiseFairClassifier
+    model : PairwiseFairClassifier or PairwiseFairRegressor
         Fitted with these judgments, or loaded from a file.
     people : DataFrame
         One row per person. Only columns the model uses are shown, never the outcome; others may be there, for groups.
@@ -237,6 +240,8 @@ def findings(
         Which point of the frontier to mark; by default the model's own.
     labels : mapping, optional
         Words for the outcomes, such as ``{0: "not re-arrested", 1: "re-arrested"}``.
+    unit : str
+        What amounts are counted in, such as ``"€"``.
     columns : mapping, optional
         Words for columns of ``people``, such as ``{"priors_count": "Earlier offences"}``; others go by their names.
     n_dearest : int
@@ -257,7 +262,7 @@ def findings(
         table = table.reset_index(drop=True)
     words = Labels.of(model, labels)
     outcome = to_pandas(outcome, table.index)
-    labelled = None if outcome is None else _as_numbers(outcome, table, model)
+    labelled = None if outcome is None else outcome_numbers(outcome, table, model)
     called = dict(columns or {})
     compared = default_groups(table, called) if groups is None else list(groups)
     by_groups = None if labelled is None or not compared else group_values(table, compared).rename(columns=called)
@@ -265,12 +270,12 @@ def findings(
     if frontier is not None:
         made_from = Provenance.of(pd.DataFrame(inputs), labelled, judgments, model.get_params(deep=False))
         refuse_other_origin(frontier, made_from)
-    probability = model.predict_proba(inputs)
+    probability, measure = chances(model, inputs), replace(ErrorMeasure.of_model(model), unit=unit)
     asked = judgments.asked()
     result = _audit(model, words, probability, table.index, asked, by_groups, labelled)
     constants = None if labelled is None else constant_costs(model, labelled.to_numpy())
     prices = asked_rows(model.prices_)
-    pairs, spread = followed_by_pair(prices), spread_over_pairs(prices)
+    pairs, spread = followed_by_pair(prices), spread_over_pairs(prices, measure.largest)
     curve = None if frontier is None else Curve.of(frontier, model, chosen, len(table))
     least_traced = np.inf if curve is None else curve.unbound_error  # where a search is heuristic, the better of two
     shown = table[_shown_columns(model, table, outcome)].rename(columns=called)
@@ -281,7 +286,7 @@ def findings(
         date=date,
         simulated=simulated,
         labels=words,
-        measure=ErrorMeasure.of(model.loss),
+        measure=measure,
         n_people=len(table),
         features=FeatureUse.of(model, {*protected, *(groups or ())}, called),
         panel=Panel.of(asked, affected),
@@ -301,14 +306,16 @@ def findings(
         if by_groups is None or labelled is None
         else gains(model, inputs, labelled, judgments, by_groups, words),
         dearest=tuple(
-            pair.on_other_days(price_bands) for pair in expensive_pairs(pairs, prices, result.by_pair, shown, n_dearest)
+            pair.on_other_days(price_bands)
+            for pair in expensive_pairs(pairs, prices, result.by_pair, shown, n_dearest, measure.largest)
         ),
         free_texts=tuple(called.get(name, name) for name in free_texts(table)),
         rules=model.rules_.for_people(called, words.words),
         recipe=Recipe.of(model, judgments, table),
         decisions=None
-        if words.label_values is None
+        if words.label_values is None or is_of_amounts(model)
         else decision_table(probability, None if labelled is None else labelled.to_numpy(), by_groups),
+        amounts=AmountsGiven.of(model, inputs, labelled, by_groups, unit),
         influence=influence,
         effects=effects,
         predicted=Predicted.of(model),
@@ -316,13 +323,13 @@ def findings(
 
 
 def _audit(
-    model: PairwiseFairClassifier,
+    model: Model,
     labels: Labels,
     probability: FloatArray,
     index: pd.Index,
     asked: Judgments,
     groups: pd.DataFrame | None,
-    outcome: pd.Series[int] | None,
+    outcome: pd.Series[Any] | None,
 ) -> Audit:
     """What the model does with what was asked; rates of groups are of two labels, one of which is good."""
     valued = labels.label_values is not None
@@ -344,7 +351,7 @@ def _least(constants: FloatArray, labels: Labels) -> str:
     return labels.words[len(constants) - 1 - int(np.argmin(constants[::-1]))]
 
 
-def _check_same_judgments(model: PairwiseFairClassifier, judgments: Judgments) -> None:
+def _check_same_judgments(model: Model, judgments: Judgments) -> None:
     """Prices are about the judgments of the fit, so a report with other ones would mix two stories."""
     fitted, current = (table[KEY].astype(str) for table in (model.prices_, judgments.counted()))
     if not fitted.sort_values(KEY, ignore_index=True).equals(current.sort_values(KEY, ignore_index=True)):
@@ -354,7 +361,7 @@ def _check_same_judgments(model: PairwiseFairClassifier, judgments: Judgments) -
         )
 
 
-def _as_in_the_fit(model: PairwiseFairClassifier, people: object) -> Any:
+def _as_in_the_fit(model: Model, people: object) -> Any:
     """The columns of the fit alone: groups may be compared by columns that the model never sees."""
     used = getattr(model, "feature_names_in_", None)
     if used is None or not isinstance(people, pd.DataFrame):
@@ -365,23 +372,7 @@ def _as_in_the_fit(model: PairwiseFairClassifier, people: object) -> Any:
     return people[list(used)]
 
 
-def _as_numbers(outcome: object, people: pd.DataFrame, model: PairwiseFairClassifier) -> pd.Series[int]:
-    """Which of the model's labels each outcome is, in the order of people; a Series is matched by id."""
-    series = outcome if isinstance(outcome, pd.Series) else pd.Series(outcome, index=people.index)
-    if not series.index.equals(people.index):
-        missing = people.index.difference(series.index)
-        if len(missing):
-            raise InputError(f"outcome: nothing for {len(missing)} people, such as {missing[0]!r}")
-        series = series.loc[people.index]
-    unknown = sorted({str(value) for value in series.unique()} - {str(label) for label in model.classes_})
-    codes = series.map({label: place for place, label in enumerate(model.classes_.tolist())})
-    if unknown or codes.isna().any():
-        first = unknown[0] if unknown else series[codes.isna()].iloc[0]
-        raise InputError(f"outcome: {first!r} is no outcome of the model, whose outcomes are {model.classes_}")
-    return codes.astype(int)
-
-
-def _shown_columns(model: PairwiseFairClassifier, people: pd.DataFrame, outcome: object) -> list[str]:
+def _shown_columns(model: Model, people: pd.DataFrame, outcome: object) -> list[str]:
     """What the model was told about people, and never what happened to them."""
     used = getattr(model, "feature_names_in_", people.columns)
     hidden = getattr(outcome, "name", None)

@@ -23,11 +23,8 @@ from fairwise.numbers import EqualNan
 from fairwise.tables.frames import to_pandas
 
 if TYPE_CHECKING:
+    from fairwise.auditing.error_measure import Model
     from fairwise.constraints.certificate import Certificate
-    from fairwise.learning.estimator import PairwiseFairClassifier
-    from fairwise.learning.regressor import PairwiseFairRegressor
-
-    Model = PairwiseFairClassifier | PairwiseFairRegressor
 
 
 PANEL = "panel"

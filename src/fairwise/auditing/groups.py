@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from fairwise.auditing.decisions import person_costs
+from fairwise.auditing.decisions import chances, person_costs
 from fairwise.auditing.features import looks_protected
 from fairwise.auditing.prices import unbound_model
 from fairwise.errors import InputError
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fairwise.auditing.decisions import Labels
+    from fairwise.auditing.error_measure import Model
     from fairwise.judgments import Judgments
-    from fairwise.learning.estimator import PairwiseFairClassifier
 
 NOT_KNOWN = "not known"
 MOST_VALUES = 12
@@ -63,9 +63,9 @@ def free_texts(people: pd.DataFrame) -> list[str]:
 
 
 def gains(
-    model: PairwiseFairClassifier,
+    model: Model,
     people: Any,
-    outcome: pd.Series[int],
+    outcome: pd.Series[Any],
     judgments: Judgments,
     groups: pd.DataFrame,
     labels: Labels,
@@ -81,9 +81,9 @@ def gains(
     (NaN of one).
     """
     codes = outcome.to_numpy()
-    chances = [one.predict_proba(people) for one in (unbound_model(model, people, outcome, judgments), model)]
-    treated = [labels.treatment(chance) for chance in chances]
-    wrong = [person_costs(model, chance, codes) for chance in chances]
+    both = [chances(one, people) for one in (unbound_model(model, people, outcome, judgments), model)]
+    treated = [labels.treatment(chance) for chance in both]
+    wrong = [person_costs(model, chance, codes) for chance in both]
     lines = [{"attribute": "", "group": ""} | _line(treated, wrong, np.ones(len(codes), dtype=bool))]
     for name, values in groups.items():
         for group in in_order(values.astype(str).unique()):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pandas as pd
 
+from fairwise.auditing.error_measure import is_of_amounts
 from fairwise.auditing.scores import positions_of
 from fairwise.constraints.pairs import PairRows, price_table
 from fairwise.constraints.violations import PRECISION, STATUSES
@@ -18,8 +19,12 @@ from fairwise.judgments import Answer
 from fairwise.learning.solvers.progress import raise_interrupts
 
 if TYPE_CHECKING:
+    from fairwise.auditing.error_measure import Model
     from fairwise.judgments import Judgments
     from fairwise.learning.estimator import PairwiseFairClassifier
+
+
+Trained = TypeVar("Trained", bound="Model")
 
 
 def followed_by_judge(prices: pd.DataFrame) -> pd.DataFrame:
@@ -85,9 +90,12 @@ def lorenz(values: object) -> pd.DataFrame:
     return pd.DataFrame({"share": share, "total": running / running[-1] if running[-1] > 0 else running})
 
 
-def spread_over_pairs(prices: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """How unevenly ``price`` and ``excess`` are spread over the pairs: a Lorenz curve of each, without rounding."""
-    pairs = followed_by_pair(prices)
+def spread_over_pairs(prices: pd.DataFrame, unit: float = 1.0) -> dict[str, pd.DataFrame]:
+    """How unevenly ``price`` and ``excess`` are spread over the pairs: a Lorenz curve of each, without rounding.
+
+    ``unit`` is what one decision can cost at most, in which prices are counted.
+    """
+    pairs = followed_by_pair(prices.assign(price=prices["price"] / unit))
     # A solver's rounding is neither a price nor a disappointment.
     return {name: lorenz(pairs[name].where(pairs[name] > PRECISION, 0.0)) for name in ("price", "excess")}
 
@@ -146,7 +154,7 @@ def error_without_dearest(
     return pd.DataFrame(lines)
 
 
-def plain_error(model: PairwiseFairClassifier, people: object, outcome: object) -> float:
+def plain_error(model: Model, people: object, outcome: object) -> float:
     """Least error of the same kind of model that listens to nobody.
 
     The least, because a fit with judgments has the least that keeps them. The plain model of ``linear`` itself is
@@ -159,14 +167,12 @@ def plain_error(model: PairwiseFairClassifier, people: object, outcome: object) 
     return float(error)
 
 
-def unbound_model(
-    model: PairwiseFairClassifier, people: Any, outcome: object, judgments: Judgments
-) -> PairwiseFairClassifier:
+def unbound_model(model: Model, people: Any, outcome: object, judgments: Judgments) -> Model:
     """The same kind of model that no judgment and no rule about groups binds, of the least error that is found."""
     free = {"gamma": 1.0, "eta": None, "group_constraints": None, "judge_budgets": None}
-    labels = model.classes_[np.asarray(outcome, dtype=int)]
+    labels = np.asarray(outcome) if is_of_amounts(model) else model.classes_[np.asarray(outcome, dtype=int)]
     about = judgments.about(people)  # they may carry other columns of these people
-    fitted: PairwiseFairClassifier = _clone(model).set_params(**free).fit(people, labels, judgments=about)
+    fitted: Model = _clone(model).set_params(**free).fit(people, labels, judgments=about)
     return fitted
 
 
@@ -194,7 +200,7 @@ def _refit_without(
     return _clone(model).fit(people, outcome, judgments=rest, **fit_params)
 
 
-def _clone(model: PairwiseFairClassifier) -> PairwiseFairClassifier:
+def _clone(model: Trained) -> Trained:
     return type(model)(**model.get_params(deep=False))  # a fit leaves its settings as they are
 
 
@@ -252,11 +258,19 @@ class ExpensivePair:
 
 
 def expensive_pairs(
-    pairs: pd.DataFrame, prices: pd.DataFrame, by_pair: pd.DataFrame, people: pd.DataFrame, n: int
+    pairs: pd.DataFrame,
+    prices: pd.DataFrame,
+    by_pair: pd.DataFrame,
+    people: pd.DataFrame,
+    n: int,
+    unit: float = 1.0,
 ) -> tuple[ExpensivePair, ...]:
-    """The ``n`` pairs of the highest price above zero; of equal prices, the most disappointed first."""
-    costly = pairs[pairs["price"] > _NO_PRICE]
-    order = costly.assign(rank=costly["price"].round(_ONE_PRICE)).sort_values(
+    """The ``n`` pairs of the highest price above zero; of equal prices, the most disappointed first.
+
+    ``unit`` is what one decision can cost at most: what is a solver's rounding depends on it.
+    """
+    costly = pairs[pairs["price"] > unit * _NO_PRICE]
+    order = costly.assign(rank=(costly["price"] / unit).round(_ONE_PRICE)).sort_values(
         ["rank", "excess"], ascending=False, kind="stable"
     )
     gets = {

@@ -21,8 +21,8 @@ import fairwise  # whose classifier is loaded when it is first used: scikit-lear
 from fairwise.errors import InputError, quote
 
 if TYPE_CHECKING:
+    from fairwise.auditing.error_measure import Model
     from fairwise.judgments import Judgments
-    from fairwise.learning.estimator import PairwiseFairClassifier
     from fairwise.tables.output import JSON
 
 COLUMN = "made_from"
@@ -176,7 +176,7 @@ class Recipe:
     people_checksum: str
 
     @classmethod
-    def of(cls, model: PairwiseFairClassifier, judgments: Judgments, people: pd.DataFrame) -> Recipe:
+    def of(cls, model: Model, judgments: Judgments, people: pd.DataFrame) -> Recipe:
         settings = model.get_params(deep=False)
         return cls(
             settings=tuple((name, repr(value)) for name, value in sorted(settings.items())),

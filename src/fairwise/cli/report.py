@@ -59,6 +59,7 @@ def report(
     design: Annotated[
         str | None, Option("--design", help="How the pairs were chosen: the text, or @file.", metavar="TEXT|@FILE")
     ] = None,
+    unit: Annotated[str, Option("--unit", help="With --outcome-kind amount: what it is counted in, such as €.")] = "",
     title: Annotated[str | None, Option("--title", help="Of the report.")] = None,
     simulated: Annotated[bool, Option("--simulated", help="Say that no real people were asked.")] = False,
     language: Annotated[str, Option("--language", help="Of the report: en or de.")] = "en",
@@ -76,10 +77,6 @@ def report(
       --judgments judgments.csv --favorable-label 0 --groups race,sex \
       --question "Should these two be treated alike?" --out report.html
     """
-    if learning.of_amounts:
-        raise InputError(
-            "a report is about labels so far; of amounts there are fairwise fit, predict, show and audit --range"
-        )
     check_target(out, _PAGES, [people.people, judgments.judgments, model, prices, frontier])
     if prices is not None and model is None:
         raise InputError("--prices: are those of --model; give both, or neither to fit now")
@@ -120,6 +117,7 @@ def report(
             question=question_text,
             design=design_text,
             title=title,
+            unit=unit,
             simulated=simulated,
         )
         shown: dict[str, Any] = {"figures": figures, "language": language, "case_details": case_details}
@@ -179,9 +177,7 @@ def _check_origin(curves: "pd.DataFrame", model: "PairwiseFairClassifier", task:
 
 def _kept_model(path: Path, prices: Path | None, task: TrainingData) -> "PairwiseFairClassifier":
     """Return the model in the file, of which every column must be there."""
-    from fairwise.learning.estimator import PairwiseFairClassifier
-
-    kept = PairwiseFairClassifier.load(path, prices=prices)
+    kept: PairwiseFairClassifier = type(task.model()).load(path, prices=prices)
     if not _has_prices(kept):
         raise InputError(
             f"{path}: a report needs what each judgment costs, which no model file holds. Make them with fairwise fit "

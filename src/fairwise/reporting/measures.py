@@ -85,7 +85,7 @@ class TreatmentWords:
     """How well people are treated: the chance of the good outcome, points from 0 to 100, or an amount."""
 
     def __init__(self, findings: Findings, words: Words) -> None:
-        self.labels, self.words = findings.labels, words
+        self.labels, self.amounts, self.words = findings.labels, findings.amounts, words
         self.is_chance = self.labels.label_values is None
 
     @property
@@ -95,12 +95,26 @@ class TreatmentWords:
             return self.words.translate("Chance of “{label}”").format(label=self.labels.treated)
         return self.words.translate("How well treated, 0 to 100")
 
+    @property
+    def name_of_one(self) -> str:
+        """What :meth:`gets` tells of a person."""
+        return self.name if self.amounts is None else self.words.translate("Amount")
+
+    def quantity(self, amount: float) -> str:
+        """An amount with its unit."""
+        unit = "" if self.amounts is None or not self.amounts.unit else f"\N{NO-BREAK SPACE}{self.amounts.unit}"
+        return f"{self.words.quantity(amount)}{unit}"
+
     def gets(self, treated: float) -> str:
         """What one person gets."""
+        if self.amounts is not None:
+            return self.quantity(self.amounts.amount(treated))
         return self.words.percent(treated) if self.is_chance else self.words.in_100(treated, 1)
 
     def differ(self, width: float, digits: int = 1) -> str:
         """By how much two people may differ."""
+        if self.amounts is not None:
+            return self.quantity(width * (self.amounts.high - self.amounts.low))
         if self.is_chance:
             return self.words.points(width, digits)
         points = self.words.setting(round(100 * width, digits))

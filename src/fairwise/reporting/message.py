@@ -71,8 +71,19 @@ def _mean_cost(findings: Findings, words: Words) -> str:
     assert plain is not None
     names = {"measure": told.name, "error": told.error(error), "without": told.error(plain)}
     if told.shows(error, plain, 0):
-        return words.translate("{measure}: {error}, instead of {without} without that.").format(**names)
-    return words.translate("{measure}: {error}, with that or without.").format(**names)
+        text = words.translate("{measure}: {error}, instead of {without} without that.").format(**names)
+    else:
+        text = words.translate("{measure}: {error}, with that or without.").format(**names)
+    return f"{text}{_of_mean(findings, words)}"
+
+
+def _of_mean(findings: Findings, words: Words) -> str:
+    """Of several rules that say amounts people get the mean, which misses less than one drawn by lot."""
+    told, proved = ErrorWords(findings.measure, words), findings.certificate
+    if findings.amounts is None or not told.shows(proved.error, proved.mean_error, 0):
+        return ""
+    text = words.translate("That is of rules drawn by lot; the mean that people are given misses by less: {error}.")
+    return f" {text.format(error=told.error(proved.mean_error))}"
 
 
 def _wrong_decisions(findings: Findings, words: Words, names: dict[str, str], begun: str | None) -> str:

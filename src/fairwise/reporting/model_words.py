@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from fairwise.reporting.measures import TreatmentWords
 from fairwise.reporting.sentences import group_rule
 
 if TYPE_CHECKING:
@@ -15,12 +16,12 @@ if TYPE_CHECKING:
 
 def findings_in(findings: Findings, words: Words) -> Findings:
     """The same findings with outcomes that have no words of their own, and the model's rules, in this language."""
-    labels = tuple(_outcome(label, words) for label in findings.labels.words)
-    guess = findings.guess_label
+    told = dict(zip(findings.labels.words, _outcomes(findings, words), strict=True))
+    labels, guess = tuple(told.values()), findings.guess_label
     return replace(
         findings,
         labels=replace(findings.labels, words=labels),
-        guess_label=None if guess is None else _outcome(guess, words),
+        guess_label=None if guess is None else told.get(guess, guess),
         rules=findings.rules.in_language(words.translate, words.language.decimal, labels),
     )
 
@@ -46,6 +47,13 @@ def model_words(
         if without_chance is None
         else {name: words.sentence(name) for name in without_chance.budgets_broken},
     }
+
+
+def _outcomes(findings: Findings, words: Words) -> list[str]:
+    if findings.amounts is None:
+        return [_outcome(label, words) for label in findings.labels.words]
+    told = TreatmentWords(findings, words)
+    return [told.quantity(amount) for amount in findings.amounts.grid]
 
 
 def _outcome(label: str, words: Words) -> str:

@@ -48,6 +48,7 @@ SECTIONS = (
     ("who", marked("Who was asked")),
     ("asked", marked("What they asked for")),
     ("decisions", marked("What is decided")),
+    ("amounts", marked("Who gets how much")),
     ("gains", marked("Who gains, who loses")),
     ("dearest", marked("The most expensive pairs")),
     ("limits", marked("What this does not show")),
@@ -86,7 +87,7 @@ def render(
     return render_page(
         "report.html",
         "sections",
-        [one for one in SECTIONS if one[0] != "decisions" or findings.decisions is not None],
+        [one for one in SECTIONS if one[0] not in ("decisions", "amounts") or getattr(findings, one[0]) is not None],
         annex=ANNEX if findings.effects is None else (*ANNEX, TALKING),
         words=words,
         simulated=findings.simulated,
@@ -256,6 +257,7 @@ def tables(findings: Findings) -> dict[str, pd.DataFrame]:
         "group_gaps": audit.group_gaps,
         "group_gains": findings.gains,
         "decisions": _with_words(findings),
+        "amounts": None if findings.amounts is None else findings.amounts.table,
         "frontier": None if findings.curve is None else findings.curve.whole,
         "without_judges": None if findings.influence is None else findings.influence.judges.reset_index(names="judge"),
     }

@@ -18,6 +18,7 @@ from fairwise.judgments import Judgments
 from fairwise.learning import inputs
 from fairwise.learning.amounts import Amounts, numbers_of
 from fairwise.learning.model.amount_rules import AmountExplanation, AmountRules
+from fairwise.learning.model.draws import of_all_labels
 from fairwise.learning.model.smaller import Simplification
 from fairwise.learning.oracles.base import Classifiers, FloatArray
 from fairwise.learning.problem import mean_value
@@ -85,6 +86,10 @@ class FittedAmounts(RegressorMixin, BaseEstimator):
         amounts = self.amounts
         share = mean_value(self._model.label_probabilities(X), amounts.values)
         return np.asarray(amounts.low + (amounts.high - amounts.low) * share)
+
+    def amount_probabilities(self, X: object) -> FloatArray:
+        """``(n, k)`` how likely the mixture draws each of ``amounts_`` for each person; :meth:`predict` is its mean."""
+        return of_all_labels(self._fitted.label_probabilities(X))
 
     def predict_value(self, X: object) -> FloatArray:
         """How well each person is treated, ``(n,)`` from 0 to 1: their amount as a share of the range, or 1 less it."""
