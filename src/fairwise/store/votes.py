@@ -67,6 +67,13 @@ def last_vote(connection: sa.Connection) -> Vote | None:
     return None if row is None else _vote(row)
 
 
+def ended_vote(connection: sa.Connection, job_id: int) -> Vote | None:
+    """The last vote on a fit that has ended; None where there is none."""
+    of_fit = sa.select(votes).where(votes.c.job_id == job_id, votes.c.closed_at.is_not(None))
+    row = connection.execute(of_fit.order_by(votes.c.id.desc()).limit(1)).one_or_none()
+    return None if row is None else _vote(row)
+
+
 def _vote(row: AnyRow) -> Vote:
     options = tuple(Option(**one) for one in json.loads(row.options))
     known = {

@@ -18,6 +18,7 @@ from fairwise.study.languages import marked
 from fairwise.study.signing import Keys
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.console.rendering import console_language
+from fairwise.web.console.report_vote import with_vote
 from fairwise.web.shared.host import Host
 from fairwise.web.shared.security import plain_page
 
@@ -43,9 +44,11 @@ def read_report(host: Host, job: Job, language: str) -> str | None:
     fitted = Fitted.of(host.path, job.id) if job.state == "done" else None
     if fitted is None:
         return None
-    names = (REPORTS.get(language, REPORTS["en"]), REPORTS["en"])
-    file = next((file for file in map(fitted.file, names) if file is not None), None)
-    return None if file is None else file.read_text("utf-8")
+    for code in dict.fromkeys((language if language in REPORTS else "en", "en")):
+        file = fitted.file(REPORTS[code])
+        if file is not None:
+            return with_vote(file.read_text("utf-8"), host, job.id, code)
+    return None
 
 
 def language_asked(request: Request, host: Host) -> str:
