@@ -343,6 +343,7 @@ def test_a_file_of_values_is_checked(tiers: Study, run: Callable[..., Result]) -
         ("label,value\ndeny,low\n", "line 2: value 'low' is no number"),
         ("decision,value\ndeny,0\n", "line 2: the columns are label and value"),
         ("label,value\ndeny,0\nrelease,1\n", "does not say how good the outcome 'conditions' is"),
+        ("", "no label is there; the columns are label and value"),
         ("label,value\ndeny,0\nrelease,1\ndeny,0.5\n", "line 4: 'deny' is there twice"),
         ("label,value\ndeny,0\nconditions,2\nrelease,1\n", "from 0 to 1 and not all alike"),
     ):

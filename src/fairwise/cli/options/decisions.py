@@ -81,4 +81,6 @@ def read_decisions(path: Path) -> list[dict[str, Any]]:
                     raise InputError(f"{path}, line {number}: value {value!r} is no number from 0 to 1.") from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"--label-values {path}: cannot be read ({error}).") from None
+    if not rows:
+        raise InputError(f"{path}: no label is there; the columns are label and value, one label a line.")
     return rows
