@@ -53,6 +53,8 @@ def test_a_table_says_who_gets_which_decision(told: Findings) -> None:
         assert f"“{word}” by Stadt" in page
     assert "False positives and true positives are about yes or no." in page
     assert "Chance of “" not in page
+    assert "saved for each 10 of 100 points by which a pair alone may differ more" in page
+    assert "percentage points by which" not in page
 
 
 def test_two_labels_have_no_such_table(complete: Findings) -> None:
