@@ -18,6 +18,7 @@ from fairwise import Judgments, PairwiseFairClassifier
 from fairwise.auditing import effects, learned_effects
 from fairwise.datasets import make_people
 from fairwise.judgments import agreement
+from fairwise.learning.amounts import Amounts
 from fairwise.learning.model import mixture
 from fairwise.learning.model.deterministic import _threshold_in_words
 from fairwise.learning.settings import PARITIES, parity
@@ -136,9 +137,12 @@ def test_every_kind_of_model_in_german(kind: str, single: bool) -> None:
     assert model_words(found, ENGLISH, 20)["lead"] == found.rules.lead
 
 
-def warnings(**changes: Any) -> list[str]:
+AMOUNTS = Amounts(0.0, 20_000.0, 8, "squared", larger_is_better=True)
+
+
+def warnings(amounts: Amounts | None = None, **changes: Any) -> list[str]:
     facts = {"stopped": "gap", "error": 0.3, "bound": 0.25, "exact": True, "constant_weight": 0.0}
-    return list(mixture._warnings(SimpleNamespace(**facts | changes)))  # type: ignore[arg-type]
+    return list(mixture._warnings(SimpleNamespace(**facts | changes), amounts))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("exact", [True, False])
@@ -147,13 +151,15 @@ def test_every_warning_in_german(stopped: str, exact: bool) -> None:
     told = [
         *warnings(stopped=stopped, exact=exact, constant_weight=0.625),
         *warnings(stopped=stopped, exact=exact, bound=0.4),
+        *warnings(AMOUNTS, stopped=stopped, exact=exact, constant_weight=0.625),
     ]
-    assert len(told) == 3
+    assert len(told) == 5
     for one in told:
         check(GERMAN.sentence(one).replace("max_iter", "").replace("time_limit", ""))
         assert ENGLISH.sentence(one) == one
     assert "0,0500" in GERMAN.sentence(told[0])
     assert "62\N{NO-BREAK SPACE}%" in GERMAN.sentence(told[1])
+    assert "ein einziger Betrag für alle" in GERMAN.sentence(told[4])
 
 
 def test_single_rules_and_agreement_in_german() -> None:

@@ -42,6 +42,14 @@ _PATTERNS = (
         "One label for everyone is what decides {share} of the time: the rules leave little else "
         "(or the search missed something better)."
     ),
+    marked(
+        "One amount for everyone is what decides {share} of the time: the rules leave little else "
+        "(larger gamma or eta allow more)."
+    ),
+    marked(
+        "One amount for everyone is what decides {share} of the time: the rules leave little else "
+        "(or the search missed something better)."
+    ),
     # A rule that decides without chance, and why it may be below what is proved.
     marked("classifier {number} of the mixture"),
     marked("a classifier found, without weight in the mixture"),
