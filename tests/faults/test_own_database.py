@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.engine import make_url
+from tests.support.old_study import take_back
 from tests.support.operating import operating
 from tests.support.visits import Visit, visiting
 from typer.testing import CliRunner
@@ -164,15 +165,11 @@ def test_a_new_beginning_is_made_by_deleting_the_record(study: StudyFolder, clos
         state(study.path, closed)
 
 
-def test_a_study_of_an_older_version_gets_its_database_recorded(study: StudyFolder, closed: str | Path) -> None:
+def test_a_study_of_an_older_version_gets_its_database_recorded(
+    study: StudyFolder, closed: str | Path, tmp_path: Path
+) -> None:
     (study.path / FILE).unlink()
-    engine = writing_engine(database_url(closed))
-    with engine.begin() as connection:
-        for newer in ("report_links", "database_identity"):
-            connection.exec_driver_sql(f"DROP TABLE {newer}")
-        connection.exec_driver_sql("ALTER TABLE participants DROP COLUMN simulated")
-        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0008'")
-    engine.dispose()
+    take_back(closed, "0008", tmp_path / "then.sqlite")
     (study.path / "jobs" / "1").mkdir(parents=True)  # a fit, so that it was served before
     with pytest.raises(InputError, match="there were models of this study before"):
         state(study.path, study.path / "study.sqlite")
@@ -182,15 +179,10 @@ def test_a_study_of_an_older_version_gets_its_database_recorded(study: StudyFold
 
 
 @pytest.fixture
-def started_without(study: StudyFolder, closed: str | Path) -> Path:
+def started_without(study: StudyFolder, closed: str | Path, tmp_path: Path) -> Path:
     """A study of 0.1.0 without fits that was started without its database, and so on an empty one."""
     (study.path / FILE).unlink()
-    newer = (
-        "DROP TABLE report_links",
-        "DROP TABLE database_identity",
-        "ALTER TABLE participants DROP COLUMN simulated",
-    )
-    change(closed, *newer, "UPDATE alembic_version SET version_num = '0008'")
+    take_back(closed, "0008", tmp_path / "then.sqlite")
     here = study.path / "study.sqlite"
     assert state(study.path, here) == "open"
     return here

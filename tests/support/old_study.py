@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from fairwise.store.engine import database_url, writing_engine
+from fairwise.store.engine import database_url, tables_of, writing_engine
+from fairwise.store.tables import metadata
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,3 +63,36 @@ def comparable(value: Any) -> Any:
     if hasattr(value, "hour"):
         return value.strftime("%Y-%m-%d %H:%M:%S.%f")
     return str(value) if hasattr(value, "isoformat") else value
+
+
+def take_back(database: str | Path, version: str, scratch: Path) -> None:
+    """Drop whatever later versions added, tables, indexes and columns, as if this one had made the database."""
+    then = writing_engine(database_url(scratch))
+    with tables_of(then, version) as connection:
+        known = _shape(connection)
+    then.dispose()
+    engine = writing_engine(database_url(database))
+    with engine.begin() as connection:
+        now, order = _shape(connection), [table.name for table in reversed(metadata.sorted_tables)]
+        for table in [name for name in order if name not in known]:
+            connection.exec_driver_sql(f"DROP TABLE {table}")
+        for table in set(now) & set(known):
+            columns, indexes = (now[table][part] - known[table][part] for part in (0, 1))
+            for index in indexes:
+                connection.exec_driver_sql(f"DROP INDEX {index}")
+            for column in columns:
+                connection.exec_driver_sql(f"ALTER TABLE {table} DROP COLUMN {column}")
+        connection.exec_driver_sql(f"UPDATE alembic_version SET version_num = '{version}'")
+    engine.dispose()
+
+
+def _shape(connection: sa.Connection) -> dict[str, tuple[set[str], set[str]]]:
+    """The columns and indexes of every table; an index that keeps a column unique is the column's own."""
+    look = sa.inspect(connection)
+    return {
+        table: (
+            {column["name"] for column in look.get_columns(table)},
+            {str(index["name"]) for index in look.get_indexes(table) if not index["unique"]},
+        )
+        for table in look.get_table_names()
+    }
