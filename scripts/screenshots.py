@@ -1,15 +1,18 @@
-"""Make the pictures of the operator's tutorial and of the README by walking through the tutorial.
+"""Make the pictures of the operator's tutorial, of the README and of the second round by walking through them.
 
     make screenshots
 
-Needs Chromium, and the port 8000 to be free, as it is seen in the pictures. Takes a few minutes.
+With a name (`python scripts/screenshots.py deliberation`) only those of that page. Needs Chromium, and for the tutorial
+the port 8000 to be free, as it is seen in the pictures. Takes a few minutes.
 """
 
 import io
 import shutil
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
 from playwright.sync_api import FloatRect, Locator, Page, ViewportSize, sync_playwright
@@ -26,10 +29,10 @@ ROOM = 16
 
 sys.path.insert(0, str(ROOT))
 
-from tests.support.tutorial_walk import follow  # noqa: E402 - shared with the tests
+from tests.support import tutorial_walk, two_rounds_walk  # noqa: E402 - shared with the tests
 
 
-def take(page: Page, name: str, part: Locator | None) -> None:
+def take(folder: str, page: Page, name: str, part: Locator | None) -> None:
     """Write a picture of what a locator finds and all between, or of the window down to where the page ends."""
     page.mouse.move(0, 0)
     page.evaluate("document.activeElement?.blur()")
@@ -39,8 +42,8 @@ def take(page: Page, name: str, part: Locator | None) -> None:
     else:
         page.evaluate("scrollTo(0, 0)")
         png = page.screenshot(full_page=True, clip=around([box for one in part.all() if (box := one.bounding_box())]))
-    save(FIGURES / "tutorial" / f"{name}.png", png)
-    if name == "pair":
+    save(FIGURES / folder / f"{name}.png", png)
+    if (folder, name) == ("tutorial", "pair"):
         save(FIGURES / "pair_page.png", png)
 
 
@@ -58,10 +61,16 @@ def save(file: Path, png: bytes) -> None:
 
 
 if __name__ == "__main__":
-    (FIGURES / "tutorial").mkdir(exist_ok=True)
+    wanted = sys.argv[1:] or ["tutorial", "deliberation"]
+    for folder in wanted:
+        (FIGURES / folder).mkdir(exist_ok=True)
+    window: dict[str, Any] = {"viewport": SIZE, "device_scale_factor": 1.5}
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as home:
         found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
         browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
-        page = browser.new_context(viewport=SIZE, device_scale_factor=1.5).new_page()
-        follow(page, Path(home), take, PORT)
+        if "tutorial" in wanted:
+            page = browser.new_context(**window).new_page()
+            tutorial_walk.follow(page, Path(home), partial(take, "tutorial"), PORT)
+        if "deliberation" in wanted:
+            two_rounds_walk.follow(browser, Path(home), partial(take, "deliberation"), **window)
         browser.close()

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 import pandas as pd
 import pytest
 from tests.support.served import listening
-from tests.support.two_rounds import ALONE, TALKED, open_second_round, play_first_round, two_armed_study
+from tests.support.two_rounds import (
+    ALONE,
+    TALKED,
+    open_second_round,
+    play_first_round,
+    play_second_round,
+    two_armed_study,
+)
 
-from fairwise.bots.browser import Page, SeenOpinion, checked_address
-from fairwise.bots.second_round import BotReturn, come_back, read_links, write_links
+from fairwise.bots.browser import Page, SeenOpinion
+from fairwise.bots.second_round import read_links, write_links
 from fairwise.errors import InputError
 from fairwise.judgments.answer import orient
 from fairwise.simulation import SecondThoughts
@@ -24,6 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fairwise.bots.participant import BotRun
+    from fairwise.bots.second_round import BotReturn
     from fairwise.study.folder import StudyFolder
 
 PEOPLE = 8
@@ -38,7 +45,7 @@ def home(tmp_path: Path) -> Iterator[tuple[StudyFolder, str, Path]]:
 
 def returned(home: tuple[StudyFolder, str, Path], run: BotRun, thoughts: SecondThoughts) -> BotReturn:
     study, address, _ = home
-    return asyncio.run(come_back(study.settings, checked_address(address), run.links, thoughts))
+    return play_second_round(study, address, run, thoughts)
 
 
 def both_rounds(database: Path) -> pd.DataFrame:

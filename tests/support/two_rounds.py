@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from fairwise.bots.browser import checked_address
 from fairwise.bots.participant import BotRun, play
-from fairwise.simulation import draw_respondents
+from fairwise.bots.second_round import BotReturn, come_back
+from fairwise.simulation import SecondThoughts, draw_respondents
 from fairwise.store import deliberation, reasons
 from fairwise.store.engine import database_url, writing_engine
 from fairwise.store.operators import Operator
@@ -20,12 +22,14 @@ from fairwise.study.new_study import new_study
 from fairwise.tables.people_file import PeopleFile
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
     from pathlib import Path
 
     from fairwise.study.folder import StudyFolder
 
 TALKED, ALONE = "talked", "asked again"
 FIXED = 4
+T = TypeVar("T")
 
 
 def two_armed_study(home: Path, **choices: Any) -> StudyFolder:
@@ -53,7 +57,17 @@ def two_armed_study(home: Path, **choices: Any) -> StudyFolder:
 
 def play_first_round(study: StudyFolder, address: str, count: int) -> BotRun:
     respondents = draw_respondents(study.people(), count, seed=3)
-    return asyncio.run(play(study, checked_address(address), respondents, seed=3))
+    return _beside(play(study, checked_address(address), respondents, seed=3))
+
+
+def play_second_round(study: StudyFolder, address: str, run: BotRun, thoughts: SecondThoughts) -> BotReturn:
+    return _beside(come_back(study.settings, checked_address(address), run.links, thoughts, seed=1))
+
+
+def _beside(visits: Coroutine[None, None, T]) -> T:
+    """Run in a thread of its own: a browser of these tests may have an event loop in this one."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, visits).result()
 
 
 def open_second_round(database: Path) -> None:

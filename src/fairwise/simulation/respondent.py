@@ -317,8 +317,13 @@ class Respondent:
 
     def reason(self) -> str:
         """Return why this person answers so, without saying who it is: others may read it."""
-        order = "" if self.order is None else f"; {self.order.describe()}"
-        told = f"I hold that {self.principle}" if self.principle else f"My rule: {self.closeness.describe()}{order}"
+        columns = self.closeness.columns if NEVER < self.closeness.threshold < ALWAYS else ()
+        if self.principle:
+            told = f"I hold that {self.principle}"
+        elif columns:
+            told = f"What matters to me: {listed(columns)}"
+        else:
+            told = f"To me, {self.closeness.describe()}"
         return f"{told}. {SIMULATED}"
 
     def closing_words(self) -> dict[str, str]:
