@@ -242,6 +242,7 @@ def test_whether_the_room_went_on_is_told_in_a_few_letters_once(room: TalkingRoo
 
 def test_pages_follow_the_room_without_a_script_but_no_form_is_loaded_anew(room: TalkingRoom) -> None:
     phone = room.phone()
+    assert room.wall.get(f"/room/{room.code}/wall").headers["refresh"] == "3"
     assert 'http-equiv="refresh"' in phone.page.text
     room.press("Begin with the first pair")
     assert 'http-equiv="refresh"' not in phone.page.text

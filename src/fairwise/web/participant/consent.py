@@ -42,6 +42,7 @@ from fairwise.web.shared.security import cookie_of
 _DAY = 24 * 3600
 _MONTH = 30 * _DAY
 _REFRESH_SECONDS = 15
+_TALK_BEGINS_SECONDS = 3  # on a wall whose room is about to talk, and everybody looks at it
 _LONGEST_KEY = 400
 _NOT_ME = "not me"
 
@@ -181,7 +182,8 @@ class ConsentPages(ParticipantPages):
         picture = segno.make(f"{address}/{room.code}", micro=False)
         qr = Markup(picture.svg_inline(border=2, omitsize=True, dark="#000", light="#fff"))  # noqa: S704 - drawn here
         page = self._pages(request).wall(room, address=address, qr=qr)
-        return HTMLResponse(page, headers={"refresh": str(_REFRESH_SECONDS)})
+        seconds = _TALK_BEGINS_SECONDS if self._settings.deliberation.rooms else _REFRESH_SECONDS
+        return HTMLResponse(page, headers={"refresh": str(seconds)})
 
     async def _room(self, request: Request) -> Room | None:
         code = read_code(request.path_params["code"])

@@ -21,7 +21,11 @@
         }
         const fresh = new DOMParser().parseFromString(await page.text(), "text/html");
         document.title = fresh.title;
-        document.getElementById("main").replaceChildren(...fresh.getElementById("main").childNodes);
+        const main = document.getElementById("main");
+        const held = main.contains(document.activeElement);
+        main.replaceChildren(...fresh.getElementById("main").childNodes);
+        if (held) main.focus(); // whoever goes by keyboard stays where they were
+        room.textContent = main.querySelector("h1").textContent; // said aloud, as it is a status
         tag = now;
       } catch {
         // The network may come back.
