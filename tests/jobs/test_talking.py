@@ -18,7 +18,7 @@ from fairwise.jobs.steps import JobFolder, perform
 from fairwise.jobs.talking import NO_CONTROL, effects_in_words, effects_of
 from fairwise.store.arm_tables import SecondRound, finished_second_round
 from fairwise.store.export import judgments
-from fairwise.store.fit_files import EFFECTS, REPORTS, job_folder
+from fairwise.store.fit_files import EFFECTS, REPORTS, SUMMARY, job_folder
 from fairwise.store.jobs import take
 from fairwise.store.store import Store
 from fairwise.store.study_state import set_state
@@ -85,6 +85,12 @@ def test_a_fit_of_a_closed_study_tells_what_talking_did(talked: tuple[StudyFolde
     assert tests["changed"]["effect"] == tests["towards_reasons"]["effect"] == 0.5
     assert tests["changed"]["in_control"] == 0
     assert found["assignments"] is None, "all assignments within blocks, of which there are few"
+    learned = {line["arm"]: line for line in found["learned"]}
+    assert list(learned) == ["again", "talk", "everyone"]
+    own = json.loads((home / SUMMARY).read_text(encoding="utf-8"))["certificate"]
+    assert learned["everyone"]["error_after"] == pytest.approx(own["error"], abs=1e-3), "everyone came back"
+    assert learned["again"]["error_change"] == learned["again"]["treated_differently"] == 0, "nobody changed anything"
+    assert {"error", "price", "treated_differently"} <= set(tests)
     assert tests["changed"]["p_value"] <= 2 / 108
     assert set(found["languages"]["de"]) == {*found["notes"], *(line["statement"] for line in found["tests"])}
     assert all(german != english for english, german in found["languages"]["de"].items())

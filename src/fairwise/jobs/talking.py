@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from fairwise.auditing import Effects, effects
+from fairwise.auditing import Effects, effects, learned_effects
 from fairwise.auditing.arms import ARM, CONTROL
+from fairwise.errors import InputError
 from fairwise.judgments import Judgments
 from fairwise.languages import SOURCE
 from fairwise.reporting.sentences import translated
@@ -16,9 +17,40 @@ from fairwise.reporting.words import words_in
 from fairwise.store.fit_files import REPORTS
 
 if TYPE_CHECKING:
+    from fairwise.jobs.fit_data import FitData
+    from fairwise.learning.estimator import PairwiseFairClassifier
     from fairwise.store.arm_tables import SecondRound
 
 NO_CONTROL = "No arm can be compared with, so talking cannot be told apart from being asked twice."
+NOT_LEARNED = "What would be learned before and after cannot be compared for this kind of model."
+_PANELS, _ASSIGNMENTS = 40, 99
+
+
+def talking_did(data: FitData, model: PairwiseFairClassifier) -> Effects:
+    """What people changed in a second round, and what that does to such a model, at its own gamma and eta."""
+    assert data.second_round is not None
+    found = effects_of(data.judgments, data.second_round)
+    if found.judges.empty:
+        return found
+    groups = data.groups.iloc[:, 0] if data.groups is not None and data.groups.shape[1] == 1 else None
+    arms = data.second_round.arms.reindex(data.judgments.judges)
+    if found.control is None:
+        arms = pd.DataFrame(index=arms.index)
+    answers = Judgments(data.judgments.frame, people=data.people, judge_attributes=arms)
+    try:
+        learned = learned_effects(
+            model,
+            data.people,
+            data.outcome,
+            answers,
+            control=found.control,
+            groups=groups,
+            n_resamples=_PANELS,
+            n_draws=_ASSIGNMENTS,
+        )
+    except InputError:
+        return replace(found, notes=(*found.notes, NOT_LEARNED))
+    return replace(found, learned=learned)
 
 
 def effects_of(judgments: Judgments, second: SecondRound) -> Effects:
@@ -35,14 +67,16 @@ def effects_of(judgments: Judgments, second: SecondRound) -> Effects:
 
 def effects_in_words(found: Effects) -> dict[str, Any]:
     """For a file: all numbers, with what is stated and noted in English and, under ``languages``, in all others."""
-    said = [*found.notes, *found.tests["statement"].unique()]
+    tests = found.to_frame()
+    said = [*found.notes, *tests["statement"].unique()]
     others = {code: words_in(code) for code in REPORTS if code != SOURCE}
     return {
         "control": found.control,
         "confidence": found.confidence,
         "assignments": None if found.exact else found.n_draws,
         "arms": found.arms.reset_index(),
-        "tests": found.tests,
+        "learned": None if found.learned is None else found.learned.arms.reset_index(),
+        "tests": tests,
         "notes": list(found.notes),
         "languages": {
             code: {text: translated(text, words.language) for text in said} for code, words in others.items()

@@ -26,7 +26,7 @@ from fairwise.constraints.pairs import asked_rows
 from fairwise.constraints.violations import status_counts
 from fairwise.errors import InputError
 from fairwise.jobs.fit_data import MEANT, FitData
-from fairwise.jobs.talking import effects_in_words, effects_of
+from fairwise.jobs.talking import effects_in_words, talking_did
 from fairwise.judgments.answer_model import AnswerModel
 from fairwise.languages import SOURCE
 from fairwise.learning.estimator import PairwiseFairClassifier
@@ -203,10 +203,9 @@ def _influence_of(files: Mapping[str, bytes]) -> InfluenceTables | None:
 
 
 def talking(data: FitData) -> Effects:
-    """What people changed in a second round, of answers as they were given."""
-    assert data.second_round is not None
+    """What people changed in a second round, of answers as they were given, and what that does to the model."""
     with _one_thread():
-        return effects_of(data.judgments, data.second_round)
+        return talking_did(data, _model(data))
 
 
 def artefacts(data: FitData, files: Files, held_out: HeldOut | None, talked: Effects | None = None) -> Files:

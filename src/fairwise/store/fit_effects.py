@@ -23,6 +23,8 @@ class EffectsFound:
     """Their statements are in the language that was asked for."""
 
     notes: Sequence[str]
+    learned: Sequence[Mapping[str, Any]]
+    """What would be learned before and after, by arm; empty where that is not told."""
 
     @property
     def knows_reasons(self) -> bool:
@@ -48,4 +50,5 @@ def effects_found(fitted: Fitted, language: str) -> EffectsFound | None:
     words = content["languages"].get(language, {})
     tests = [test | {"statement": words.get(test["statement"], test["statement"])} for test in content["tests"]]
     notes = [words.get(note, note) for note in content["notes"]]
-    return EffectsFound(content["control"], content["confidence"], content["arms"], tests, notes)
+    learned = content.get("learned") or ()
+    return EffectsFound(content["control"], content["confidence"], content["arms"], tests, notes, learned)

@@ -74,6 +74,25 @@ def test_each_hypothesis_is_told_with_its_numbers(console: Operating) -> None:
         assert f"{100 * line['towards_reasons']:.1f} %" in page
 
 
+def test_what_would_be_learned_is_told_by_arm(console: Operating) -> None:
+    names = ("arm", "error_before", "error_after", "error_change", "error_change_low", "error_change_high")
+    learned = [
+        dict(zip((*names, "treated_differently"), line, strict=True))
+        for line in (
+            ("control", 0.301, 0.302, 0.001, -0.01, 0.02, 0.0),
+            ("reasons", 0.411, 0.378, -0.033, -0.05, -0.02, 0.256),
+            ("everyone", None, None, None, None, None, None),
+        )
+    ]
+    page = page_of(console, found(back=True) | {"learned": learned})
+    table = page.partition("What would be learned before and after")[2].partition("</table>")[0]
+    assert "41.1 %" in table
+    assert "37.8 %" in table
+    assert f"{MINUS}3.30 ({MINUS}5.00 to {MINUS}2.00)" in table
+    assert "25.6 %" in table
+    assert "None" not in table
+
+
 def test_it_is_told_in_german(console: Operating) -> None:
     content = found(back=True)
     page = page_of(console, content, "de")
