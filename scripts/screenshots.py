@@ -1,4 +1,4 @@
-"""Make the pictures of the operator's tutorial, of the README and of the second round by walking through them.
+"""Make the pictures of the tutorial, of the README, of the second round and of a room that talks, by walking there.
 
     make screenshots
 
@@ -29,7 +29,7 @@ ROOM = 16
 
 sys.path.insert(0, str(ROOT))
 
-from tests.support import tutorial_walk, two_rounds_walk  # noqa: E402 - shared with the tests
+from tests.support import talking_in_browser, tutorial_walk, two_rounds_walk  # noqa: E402 - shared with the tests
 
 
 def take(folder: str, page: Page, name: str, part: Locator | None) -> None:
@@ -47,6 +47,13 @@ def take(folder: str, page: Page, name: str, part: Locator | None) -> None:
         save(FIGURES / "pair_page.png", png)
 
 
+def whole(folder: str, page: Page, name: str) -> None:
+    """Write a picture of what a screen shows, as it is there."""
+    page.mouse.move(0, 0)
+    page.evaluate("document.activeElement?.blur()")
+    save(FIGURES / folder / f"{name}.png", page.screenshot())
+
+
 def around(boxes: list[FloatRect]) -> FloatRect:
     """Return the rectangle over the whole width that has all of these in it."""
     top = max(0, min(box["y"] for box in boxes) - ROOM)
@@ -61,7 +68,7 @@ def save(file: Path, png: bytes) -> None:
 
 
 if __name__ == "__main__":
-    wanted = sys.argv[1:] or ["tutorial", "deliberation"]
+    wanted = sys.argv[1:] or ["tutorial", "deliberation", "room"]
     for folder in wanted:
         (FIGURES / folder).mkdir(exist_ok=True)
     window: dict[str, Any] = {"viewport": SIZE, "device_scale_factor": 1.5}
@@ -73,4 +80,6 @@ if __name__ == "__main__":
             tutorial_walk.follow(page, Path(home), partial(take, "tutorial"), PORT)
         if "deliberation" in wanted:
             two_rounds_walk.follow(browser, Path(home), partial(take, "deliberation"), **window)
+        if "room" in wanted:
+            talking_in_browser.follow(browser, Path(home), partial(whole, "room"))
         browser.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -15,8 +15,7 @@ from fairwise.web.app import Site
 from fairwise.web.console.login import setup_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from contextlib import ExitStack
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from playwright.sync_api import Browser, Page
@@ -68,6 +67,12 @@ class RoomInBrowser:
     def lead_on(self, words: str) -> None:
         press(self.console, self.console.get_by_role("button", name=words))
 
+    def answer(self, phones: Sequence[Page], answers: Sequence[str]) -> None:
+        """Each phone presses its answer to the pair that the room is at."""
+        for phone, said in zip(phones, answers, strict=True):
+            phone.reload()
+            press(phone, phone.locator(f"button[value={said}]"))
+
 
 @contextmanager
 def talking_study(folder: Path, pairs: int = 2) -> Iterator[tuple[Site, str]]:
@@ -86,3 +91,21 @@ def talking_study(folder: Path, pairs: int = 2) -> Iterator[tuple[Site, str]]:
     site = Site(study.path, folder / "study.sqlite")
     with listening(site) as address:
         yield site, address
+
+
+def follow(browser: Browser, folder: Path, take: Callable[[Page, str], None]) -> None:
+    """A room of five phones and its first pair, with pictures of what each of them shows on the way."""
+    with talking_study(folder) as (site, address), ExitStack() as open_pages:
+        room = RoomInBrowser(browser, site, address, open_pages)
+        phones = [room.phone() for _ in range(5)]
+        room.lead_on("Begin with the first pair")
+        phones[0].reload()
+        take(phones[0], "phone")
+        room.answer(phones, ("same", "same", "a_at_least_b", "no_constraint", "a_at_least_b"))
+        room.lead_on("Show the answers")
+        take(room.console, "leading")
+        room.lead_on("Answer again")
+        room.answer(phones, ("same", "same", "same", "no_constraint", "a_at_least_b"))
+        room.lead_on("Show both answers")
+        room.wall.reload()
+        take(room.wall, "wall")
