@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 def findings_in(findings: Findings, words: Words) -> Findings:
     """The same findings with outcomes that have no words of their own, and the model's rules, in this language."""
-    told = dict(zip(findings.labels.words, _outcomes(findings, words), strict=True))
-    labels, guess = tuple(told.values()), findings.guess_label
+    labels, guess = tuple(_outcomes(findings, words)), findings.guess_label
+    told = dict(zip(findings.labels.words, labels, strict=True))  # two may have the same words
     return replace(
         findings,
         labels=replace(findings.labels, words=labels),

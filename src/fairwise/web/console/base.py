@@ -125,8 +125,12 @@ class ConsolePages:
         """Make a change and write down who made it, if they may still make it: all in one transaction."""
         return await self._host.store.write(self._authorised(request, action, about, change))
 
+    async def _changed(self, request: Request, change: Callable[[Connection, Operator, datetime], T]) -> T:
+        """The same of a change that writes down itself what its operator does."""
+        return await self._host.store.write(self._by_operator(request, change))
+
     def _noted_now(self, request: Request, action: str, about: str, change: Callable[[Connection], T]) -> T:
-        """The same in a thread that waits."""
+        """As `_noted`, in a thread that waits."""
         return self._host.store.change_now(self._authorised(request, action, about, change))
 
     def _authorised(
@@ -141,7 +145,7 @@ class ConsolePages:
     def _by_operator(
         self, request: Request, change: Callable[[Connection, Operator, datetime], T]
     ) -> Callable[[Connection], T]:
-        """A change that writes down itself what its operator does, if they may still do it."""
+        """A change, if its operator may still make it."""
         token_hash, role = self._host.keys.hashed(cookie_of(request, COOKIE) or ""), request.state.role
 
         def authorised(connection: Connection) -> T:

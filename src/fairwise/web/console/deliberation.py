@@ -126,9 +126,7 @@ class DeliberationPages(ConsolePages):
         if state not in reasons.ACTIONS or len(ids) < len(named) or not ids:
             raise HTTPException(404)
         change = partial(reasons.decide, answer_ids=ids, state=state)
-        await self._host.store.write(
-            self._by_operator(request, lambda connection, who, at: change(connection, operator=who, at=at))
-        )
+        await self._changed(request, lambda connection, who, at: change(connection, operator=who, at=at))
         place = form.text("place", 9)
         return self._to(f"/second-round?done=reasons-decided{f'#pair-{place}' if place.isdigit() else ''}")
 
