@@ -32,7 +32,7 @@ def check(*pages: Page) -> None:
     for page in pages:
         result = axe_on(page)
         assert result.violations_count == 0, result.generate_report()
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        page.wait_for_function("document.documentElement.scrollWidth <= innerWidth")  # also of a page loaded just now
 
 
 def says(page: Page, answer: str) -> None:
