@@ -113,7 +113,7 @@ def study(
                 shown = chooser.choose(np.random.default_rng([seed, number, question, 2]), own[number])
                 a, b = shown.a, shown.b
             said = judge.answers(people, [(a, b)], luck[number], already=question)[0]
-            own[number].append(ParticipantAnswer(judge.name, a, b, said))
+            own[number].append(ParticipantAnswer(judge.name, str(a), str(b), said))
         asked = question + 1
         if together and (asked in _QUESTIONS or (active and asked % _LEARN_EVERY == 0)):
             chooser = nobody.learned([each for answers in own for each in answers])
@@ -135,7 +135,7 @@ class HeldOut(NamedTuple):
     def of(cls, people: pd.DataFrame, judge: Respondent, seed: int, number: int) -> HeldOut:
         pairs = draw_pairs(people, 1, _HELD_OUT, seed=10_000 * (seed + 1) + number)[0]
         answers = judge.answers(people, pairs, np.random.default_rng([seed, number, 3]))
-        left, right = ([pair[side] for pair in pairs] for side in (0, 1))
+        left, right = ([str(pair[side]) for pair in pairs] for side in (0, 1))
         return cls(left, right, np.array([list(Answer).index(answer) for answer in answers]))
 
     def score(self, chooser: ActiveChooser, own: list[ParticipantAnswer]) -> tuple[float, float]:

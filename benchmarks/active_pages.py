@@ -18,11 +18,12 @@ from benchmarks.row import Row, table
 from benchmarks.served_study import make_study, served
 from benchmarks.timed_server import TIMES
 from fairwise.store import participants
+from fairwise.store.places import DATABASE_FILE
 from fairwise.store.store import Store
 from fairwise.store.tables import answer_models, answers, appearances
 from fairwise.study.folder import StudyFolder
 from fairwise.study.signing import Keys
-from fairwise.web.server import DATABASE_FILE
+from fairwise.study.stages import Stage
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -80,7 +81,7 @@ def _served_to(people: int) -> tuple[dict[str, list[float]], int]:
 def _fill(connection: Connection, before: StudyFolder) -> None:
     """People who came earlier, and were shown uniform pairs only."""
     for _ in range(_EARLIER):
-        consent = participants.Consent(Keys.hashed(Keys.new()), "v1", _NOW, "pairs", timedelta(days=1))
+        consent = participants.Consent(Keys.hashed(Keys.new()), "v1", _NOW, Stage.PAIRS, timedelta(days=1))
         participants.start(connection, consent, before.schedule, Keys.new)
     same_for_all = {"version": 1, "why": "", "confidence": None, "seconds": 1.5, "answered_at": _NOW}
     shown = connection.execute(sa.select(appearances.c.id)).scalars().all()

@@ -75,13 +75,14 @@ def _once(frame: pd.DataFrame) -> pd.DataFrame:
     """Without the few pairs that somebody saw twice."""
     sides = np.sort(frame[["a", "b"]].to_numpy(), axis=1)
     key = pd.DataFrame({"judge": frame["judge"], "low": sides[:, 0], "high": sides[:, 1]})
-    return frame[~key.duplicated() & (sides[:, 0] != sides[:, 1])].reset_index(drop=True)
+    kept = np.asarray(~key.duplicated()) & (sides[:, 0] != sides[:, 1])
+    return frame[kept].reset_index(drop=True)
 
 
 def last_third(said: Said) -> np.ndarray:
     """Which answers are in the last third of their judge's."""
     number = said.frame.groupby("judge")["judge"].transform("size")
-    return (said.frame.groupby("judge").cumcount() >= np.ceil(number * 2 / 3)).to_numpy()
+    return np.asarray(said.frame.groupby("judge").cumcount() >= np.ceil(number * 2 / 3))
 
 
 def random_third(said: Said, seed: int) -> np.ndarray:

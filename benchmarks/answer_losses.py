@@ -7,6 +7,7 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
 
@@ -49,7 +50,7 @@ def compared(said: Said, test: np.ndarray, known: int | None = None) -> Losses:
 def _regressions(said: Said, train: np.ndarray, test: np.ndarray) -> tuple[float, float]:
     encoder = PeopleEncoder.learn(said.people)
     people = encoder.encode(said.people)
-    left, right = (said.people.index.get_indexer(said.frame[side]) for side in ("a", "b"))
+    left, right = (said.people.index.get_indexer(pd.Index(said.frame[side])) for side in ("a", "b"))
     features = np.hstack([people.apart(left, right)[:, 1:], people.ahead(left, right)])
     spread = features[train].std(axis=0)
     features = (features - features[train].mean(axis=0)) / np.where(spread > 0, spread, 1.0)

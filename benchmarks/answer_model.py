@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -39,7 +40,7 @@ def run() -> Row:
     held = {
         "simulated, kinds given": coverage(lambda split: simulated(seed=split % _PANELS), range(_SPLITS), told=True),
         "simulated, kinds not given": coverage(lambda split: simulated(seed=split % _PANELS), range(_PANELS)),
-        **{name: coverage(lambda _, said=said: said, range(_SPLITS)) for name, said in answers.items()},
+        **{name: coverage(partial(_the_same, said), range(_SPLITS)) for name, said in answers.items()},
     }
     inside, (fit, predict) = reliabilities(range(_RELIABILITY_PANELS)), speed()
     ratios = {
@@ -74,7 +75,7 @@ def run() -> Row:
         notes=f"Log-loss on answers held out, beside a logistic regression of each judge and one of all, both with the "
         f"same features and a cross-validated penalty (processor time above).\n\n{table(header, lines)}\n\nSets on a "
         f"random third, {_SPLITS} splits:\n\n"
-        f"{table(['answers', *Coverage.HEADER], [[name, *each.cells()] for name, each in held.items()])}\n\nViolation "
+        f"{table(['answers', *COVERAGE_HEADER], [[name, *each.cells()] for name, each in held.items()])}\n\nViolation "
         f"of true opinions over all pairs, of fits with predicted judgments over fits without at equal error:"
         f"\n\n{table(['panel', 'by seed', 'mean'], fits)}",
         ratios={"bar / fit": 5 / fit, "bar / prediction": 0.2 / predict},
@@ -100,10 +101,11 @@ def all_losses(panels: dict[str, Said]) -> tuple[list[tuple[str, tuple[Losses, L
 # Sets.
 
 
+COVERAGE_HEADER = ("asked: 80 %", "asked: 90 %", "worst kind: 80 %", "worst kind: 90 %")
+
+
 class Coverage(NamedTuple):
     """How often sets held the answer: over all answers, over judges, and in the group of judges with the least."""
-
-    HEADER = ("asked: 80 %", "asked: 90 %", "worst kind: 80 %", "worst kind: 90 %")
 
     overall: list[float]
     worst: list[float]
@@ -124,6 +126,11 @@ class Coverage(NamedTuple):
         return " and ".join(f"{share:.1%}" for share in self.overall)
 
 
+def _the_same(said: Said, _: int) -> Said:
+    """People whose answers are what they are: no panel is drawn for a split."""
+    return said
+
+
 def coverage(panel: Callable[[int], Said], splits: Iterable[int], *, told: bool = False) -> Coverage:
     """Average over judges and splits; by kind of judge, if kinds are known, whether or not the model is told."""
     shares: list[list[float]] = []
@@ -139,7 +146,7 @@ def coverage(panel: Callable[[int], Said], splits: Iterable[int], *, told: bool 
         shares.append(hits.groupby(asked["judge"].to_numpy()).mean().mean().tolist())
         if said.kinds is not None:
             for kind, own in hits.groupby(asked["judge"].map(said.kinds).to_numpy()):
-                by_kind[kind].append(own.to_numpy())
+                by_kind[str(kind)].append(own.to_numpy())
     overall = np.mean(shares, axis=0).tolist()
     kinds = {kind: np.concatenate(own).mean(axis=0) for kind, own in by_kind.items()} or {"": np.array(overall)}
     least = [min(kinds, key=lambda kind: kinds[kind][place]) for place in range(len(_COVERAGES))]
@@ -176,7 +183,7 @@ def speed() -> tuple[float, float]:
     judgments = Judgments(said.frame, people=said.people)
     model = AnswerModel().fit(judgments)
     rng = np.random.default_rng(0)
-    pairs = pd.DataFrame({"judge": rng.choice(model.judges_, 10_000)})
+    pairs = pd.DataFrame({"judge": rng.choice(np.array(model.judges_), 10_000)})
     judged = pd.unique(said.frame[["a", "b"]].to_numpy().ravel())
     pairs["a"], pairs["b"] = (rng.choice(judged, 10_000) for _ in "ab")
     return busy_seconds(lambda: AnswerModel().fit(judgments)), busy_seconds(lambda: model.predict_proba(pairs))

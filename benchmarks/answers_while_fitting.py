@@ -26,6 +26,7 @@ from fairwise.judgments import Answer
 from fairwise.store import answers, jobs, participants
 from fairwise.store.store import Store
 from fairwise.study.new_study import new_study
+from fairwise.study.stages import Stage
 from fairwise.tables.people_file import PeopleFile
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def _answered(study: StudyFolder, store: Store) -> None:
     now, chance = datetime.now(UTC), random.Random(0)
     for _ in range(_PANEL):
         token = secrets.token_bytes(32)
-        consent = participants.Consent(token, "v1", now, "pairs", timedelta(days=1))
+        consent = participants.Consent(token, "v1", now, Stage.PAIRS, timedelta(days=1))
         new_key = partial(secrets.token_urlsafe, 18)
         store.change_now(partial(participants.start, consent=consent, schedule=study.schedule, new_key=new_key))
         for pair in store.read_now(partial(answers.appearances_of, token_hash=token)):

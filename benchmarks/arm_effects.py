@@ -41,7 +41,7 @@ class Studies(NamedTuple):
 
 def run() -> Row:
     null, planted = studies(NULL_STUDIES, 0.0, seed=1), studies(PLANTED_STUDIES, PERSUASION, seed=2)
-    ks = {name: float(kstest(null.p_values[name], "uniform").pvalue) for name in null.p_values}
+    ks = {str(name): float(kstest(p_values, "uniform").pvalue) for name, p_values in null.p_values.items()}
     alarms = (null.p_values <= 0.05).mean()
     held = planted.held.mean()
     low, high = FALSE_ALARMS

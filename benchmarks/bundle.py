@@ -18,6 +18,7 @@ from fairwise.store.store import Store, snapshot
 from fairwise.store.tables import answers, appearances
 from fairwise.study.folder import StudyFolder
 from fairwise.study.signing import Keys
+from fairwise.study.stages import Stage
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -50,7 +51,7 @@ def run() -> Row:
 def _fill(connection: Connection, study: StudyFolder) -> None:
     """Everyone has answered everything, with the same answer: the time does not depend on which."""
     for _ in range(_PARTICIPANTS):
-        consent = participants.Consent(Keys.hashed(Keys.new()), "v1", _NOW, "pairs", timedelta(days=1))
+        consent = participants.Consent(Keys.hashed(Keys.new()), "v1", _NOW, Stage.PAIRS, timedelta(days=1))
         participants.start(connection, consent, study.schedule, Keys.new)
     said = {"version": 1, "answer": "same", "why": "", "confidence": None, "seconds": 1.5, "answered_at": _NOW}
     everything = connection.execute(sa.select(appearances.c.id)).scalars().all()

@@ -54,7 +54,7 @@ def run() -> Row:
     lines, slowest = [], 0.0
     with tempfile.TemporaryDirectory() as home, postgresql() as address:
         design = {"anchors": 10, "anchor_pool": 100, "repeats": 4, "checks": 2}
-        databases = {"sqlite": Path(home) / "full.sqlite", "postgresql": address}
+        databases: dict[str, str | Path] = {"sqlite": Path(home) / "full.sqlite", "postgresql": address}
         first, taken = zip(
             *(measured(make_study(Path(home), name, design=design, pairs=PAIRS), at) for name, at in databases.items()),
             strict=True,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+from functools import partial
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -43,7 +44,7 @@ def run() -> Row:
         for workers in (1, 2):
             with LocalCluster(n_workers=workers, **options) as cluster, Client(cluster) as client:
                 found[str(workers)] = fit(client)
-                took[workers] = [seconds(lambda client=client: fit(client)) for _ in range(TIMES)]
+                took[workers] = [seconds(partial(fit, client)) for _ in range(TIMES)]
                 if workers == 2:
                     victim = next(iter(client.run(os.getpid).values()))
                     Thread(target=_kill_later, args=(victim, 0.1 * median(took[2]))).start()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
+from functools import partial
 from time import perf_counter, process_time
 from typing import Any
 
@@ -71,7 +72,7 @@ def two_labels() -> tuple[float, float]:
         return ColumnGeneration(one, oracle).solve(one.at(GAMMA), tol=1e-6)
 
     usual, other = solved(problem), solved(general)
-    times = [[busy_seconds(lambda one=one: solved(one)) for one in (problem, general)] for _ in range(_TIMES)]
+    times = [[busy_seconds(partial(solved, one)) for one in (problem, general)] for _ in range(_TIMES)]
     least = np.min(times, axis=0)
     return max(abs(usual.error - other.error), abs(usual.bound - other.bound)), float(least[1] / least[0])
 
@@ -147,4 +148,4 @@ def group_losses() -> GroupLosses:
 
 
 def _by_group(predicted: Any, amount: Any, group: Any) -> list[float]:
-    return ((predicted - amount) ** 2).groupby(group).mean().tolist()
+    return list(((predicted - amount) ** 2).groupby(group).mean())

@@ -84,7 +84,8 @@ def _over_folds(people: pd.DataFrame, outcome: pd.Series, repeats: int, gamma: f
         seen = people.iloc[train]
         panel = _panel(seen)
         for name, given in _MODELS.items():
-            model = PairwiseFairClassifier(**given, **({} if gamma is None else {"gamma": gamma}), favorable_label=1)
+            asked = given if gamma is None else given | {"gamma": gamma}
+            model = PairwiseFairClassifier(**asked, favorable_label=1)
             model.fit(seen, outcome.iloc[train], judgments=None if gamma is None else panel)
             found.setdefault(name, []).append(_errors(model, people, outcome, train, test))
         if gamma is None:
@@ -95,7 +96,7 @@ def _over_folds(people: pd.DataFrame, outcome: pd.Series, repeats: int, gamma: f
 
 
 def _panel(people: pd.DataFrame) -> Judgments:
-    how = {"roles": _GERMAN_ROLES} if "credit_history" in people.columns else {}
+    how: dict[str, Any] = {"roles": _GERMAN_ROLES} if "credit_history" in people.columns else {}
     return simulate_panel(people, n_judges=_JUDGES, n_pairs=_PAIRS, seed=0, **how)
 
 

@@ -84,5 +84,5 @@ def _loop(
         label = features @ (of_errors + inverse @ cost) < 0
         favored += label
         theta += step * (label[reference].astype(float) - label[owed] - gamma)
-        wrong += np.count_nonzero(label != actual)
+        wrong += int(np.count_nonzero(label != actual))
     return wrong / (n * _ROUNDS), max(0.0, (favored[reference] - favored[owed]).max()) / _ROUNDS

@@ -18,6 +18,7 @@ from benchmarks.exact_lines import least_costs
 from benchmarks.exact_trees import all_stumps
 from benchmarks.row import Row, table
 from fairwise.learning.deduplication import append, merge_equal
+from fairwise.learning.encoding import NumberColumn
 from fairwise.learning.oracles.linear import DescentOracle
 from fairwise.learning.oracles.scikit_learn import ScikitLearnOracle
 from fairwise.learning.oracles.tree import TreeOracle
@@ -80,7 +81,7 @@ def run() -> Row:
 
 
 def _over_lines() -> dict[tuple[str, str, str], FloatArray]:
-    scale = np.array([column.scale for column in compas.encoder(_FEATURES).columns])
+    scale = np.array([column.scale for column in compas.encoder(_FEATURES).columns if isinstance(column, NumberColumn)])
     runs: dict[str, list[Call]] = {_DYNAMICS: [], _COLUMNS: []}
     for problem in _problems(columns=_FEATURES):
         regression = CostRecorder(compas.regression(problem))
