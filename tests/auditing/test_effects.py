@@ -162,6 +162,25 @@ def test_uneven_arms_and_people_without_one() -> None:
     _shows_no_nan(found)
 
 
+def test_somebody_in_no_arm_takes_the_blocks_from_nobody() -> None:
+    said = {f"j{number:02}": (SAME, FREE if number % 4 == 1 else SAME) for number in range(12)}
+    known: dict[str, dict[str, Any]] = {
+        judge: {"arm": "talk" if number % 2 else "control", "block": number // 4} for number, judge in enumerate(said)
+    }
+    blocked = effects(Judgments(_judgments(said).frame, judge_attributes=known))
+    assert blocked.exact, "three blocks of four are 6 × 6 × 6 assignments, all twelve together 924"
+    rows = _judgments({**said, "unfinished": (SAME, SAME)}).frame
+    with_one_more = effects(Judgments(rows, judge_attributes={**known, "unfinished": {"arm": None, "block": None}}))
+    assert _p_values(with_one_more) == _p_values(blocked)
+    unknown = {**known, "j03": {"arm": "talk", "block": None}}
+    assert _p_values(effects(Judgments(rows, judge_attributes=unknown))) != _p_values(blocked)
+
+
+def _p_values(found: Effects) -> dict[Hashable, float]:
+    known = found.tests.dropna(subset="p_value")
+    return dict(zip(known["name"], known["p_value"].round(12), strict=True))
+
+
 def test_people_who_join_only_round_2_are_counted_and_not_compared() -> None:
     rows = _judgments({"ann": (SAME, FREE), "bea": (SAME, SAME)}).frame
     late = rows[rows["round"] == 2].head(1).assign(judge="cal")

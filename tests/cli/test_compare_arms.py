@@ -126,6 +126,17 @@ def test_a_study_is_compared_with_its_arm_that_is_only_asked_again(home: Path, r
     assert tests["changed"]["p_value"] <= 2 / 108
 
 
+def test_exported_files_say_the_same_as_the_study(home: Path, run: Callable[..., Result], tmp_path: Path) -> None:
+    said, known, tests = (tmp_path / name for name in ("judgments.csv", "judges.csv", "tests.csv"))
+    run("export", home, "--out", said, "--judges", known)
+    assert pd.read_csv(known).groupby("block")["arm"].value_counts().unique().tolist() == [2]
+    found = []
+    for given in ([home], ["--judgments", said, "--judges", known, "--control", "again"]):
+        run("compare-arms", *given, "--out", tests)
+        found.append(pd.read_csv(tests).query("name != 'towards_reasons'").set_index("name")["p_value"])
+    assert found[0].equals(found[1])
+
+
 def test_what_is_learned_in_a_study(home: Path, run: Callable[..., Result]) -> None:
     few = ["--learn", "--draws", 99, "--resamples", 10, "--learned-draws", 19]
     assert "What is learned" in run("compare-arms", home, *few, "--groups", "town").stdout

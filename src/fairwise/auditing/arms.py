@@ -48,10 +48,13 @@ def arms_of(attributes: pd.DataFrame) -> pd.Series[str]:
 
 
 def blocks_of(attributes: pd.DataFrame) -> Ints | None:
-    """A number for each judge's block; None where arms were not assigned in blocks that are known."""
-    if BLOCK not in attributes or attributes[BLOCK].isna().any():
+    """A number for each judge's block; None where that of somebody in an arm is not known. Who is in no arm has -1."""
+    if BLOCK not in attributes:
         return None
-    return pd.factorize(attributes[BLOCK])[0].astype(np.int64)
+    assigned = arms_of(attributes).notna()
+    if attributes.loc[assigned, BLOCK].isna().any():
+        return None
+    return pd.factorize(attributes[BLOCK].where(assigned))[0].astype(np.int64)
 
 
 def control_arm(names: list[str], control: str | None) -> str | None:

@@ -13,6 +13,7 @@ import pandas as pd
 
 from fairwise import notebook
 from fairwise.auditing import checks, tables
+from fairwise.auditing.arms import BLOCK
 from fairwise.auditing.intervals import AVERAGES, LEAST_JUDGES, LEAST_PAIRS, answer_means, has_design_weights, interval
 from fairwise.auditing.scores import (
     checked_groups,
@@ -233,7 +234,7 @@ def audit(
         overall=_overall(measured, averages, len(judged), of_panel(averages)),
         by_judge=tables.judge_table(measured, averages, judgments.judges),
         by_pair=tables.pair_table(measured),
-        by_attribute=tables.attribute_table(measured, averages, judgments.judge_attributes, of_panel),
+        by_attribute=tables.attribute_table(measured, averages, _about_judges(judgments), of_panel),
         by_group=by_group,
         group_gaps=group_gaps,
         judgments=measured.table,
@@ -252,6 +253,11 @@ def _followed_of_given(averages: AnswerMeans, given: NDArray[np.bool_]) -> Answe
     counted_in = np.ones_like(averages.numerator)
     counted_in[~given, AVERAGES.index("share_followed")] = 0.0
     return replace(averages, numerator=averages.numerator * counted_in, denominator=averages.denominator * counted_in)
+
+
+def _about_judges(judgments: Judgments) -> pd.DataFrame:
+    """Attributes that tell something of judges; blocks tell only how arms fell to them."""
+    return judgments.judge_attributes.drop(columns=BLOCK, errors="ignore")
 
 
 def _overall(measured: MeasuredAnswers, averages: AnswerMeans, n_people: int, ends: Interval) -> pd.DataFrame:

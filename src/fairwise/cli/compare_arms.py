@@ -177,10 +177,8 @@ def _of_files(files: FileOptions, model: ModelOptions) -> _Given:
 
 
 def _of_study(folder: Path, database: str | None, model: ModelOptions) -> _Given:
-    import pandas as pd
-
     from fairwise.judgments import Judgments
-    from fairwise.store.arm_tables import arm_blocks, shown_reasons, silent_arm
+    from fairwise.store.arm_tables import shown_reasons, silent_arm
     from fairwise.store.export import judges, judgments
     from fairwise.store.places import database_of
     from fairwise.store.store import snapshot
@@ -191,9 +189,7 @@ def _of_study(folder: Path, database: str | None, model: ModelOptions) -> _Given
         raise InputError(f"--learn: {folder} was made without --outcome, so nothing can be learned")
     with snapshot(database_of(folder, database), folder) as connection:
         table = judgments(connection)
-        known = judges(connection).set_index("judge")
-        if "arm" in known:
-            known["block"] = pd.Series(arm_blocks(connection, study.settings.arms), dtype=object).reindex(known.index)
+        known = judges(connection, study.settings.arms).set_index("judge")
         reasons = shown_reasons(connection)
     people = study.people()
     known = known.reindex(table.judges)

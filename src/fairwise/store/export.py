@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,8 @@ from fairwise.store.tables import (
     rooms,
     study,
 )
+from fairwise.study.arms import Arm
+from fairwise.study.designs.schedules import block_size
 from fairwise.study.stages import Stage
 
 # Where a spreadsheet begins a cell, whatever the language of its system: quotes of a table with commas mean nothing to
@@ -34,7 +36,7 @@ _IS_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 _DEFUSED = re.compile(f"{_CELL}'")
 _COLUMNS = ["judge", "a", "b", "answer", "round", "design", "seconds", "answered_at", "selection_probability"]
 
-_JUDGES = ["judge", "relation", "came_by", "room", "language", "check_tries", "simulated", "arm"]
+_JUDGES = ["judge", "relation", "came_by", "room", "language", "check_tries", "simulated", "arm", "block"]
 
 EXCLUDED = "excluded"
 """The column that marks excluded people, where they are wanted: yes or no."""
@@ -71,10 +73,13 @@ def judgments(connection: sa.Connection, *, finished_only: bool = False, with_ex
     return Judgments(table.drop(columns=unknown))
 
 
-def judges(connection: sa.Connection, *, finished_only: bool = False, with_excluded: bool = False) -> pd.DataFrame:
+def judges(
+    connection: sa.Connection, arms: Sequence[Arm] = (), *, finished_only: bool = False, with_excluded: bool = False
+) -> pd.DataFrame:
     """What is known about those who answered: their relation to the decision, how they came, their language, their arm.
 
-    So is what they answered to the study's own questions, in columns ``question_NAME``, but for what they wrote. Where
+    So is what they answered to the study's own questions, in columns ``question_NAME``, but for what they wrote. With
+    the study's `arms` there is also the ``block`` in which each was assigned, as comparisons of arms need it. Where
     nobody is in an arm there is no such column.
     """
     query = (
@@ -87,6 +92,7 @@ def judges(connection: sa.Connection, *, finished_only: bool = False, with_exclu
             participants.c.check_tries,
             sa.case((participants.c.simulated, "yes"), else_="no"),
             participants.c.arm,
+            participants.c.arm_turn,
         )
         .outerjoin(rooms, rooms.c.id == participants.c.room_id)
         .where(HAS_ANSWERED)
@@ -97,6 +103,10 @@ def judges(connection: sa.Connection, *, finished_only: bool = False, with_exclu
     asked.index = asked.index.map(judge_name)
     table = _table(rows, _JUDGES, with_excluded)
     table = table.drop(columns="arm") if table["arm"].isna().all() else table
+    if arms and "arm" in table:
+        table["block"] = table["block"].astype("Int64") // block_size(arms)
+    else:
+        table = table.drop(columns="block")
     table = table.merge(asked, how="left", left_on="judge", right_index=True)
     return table.astype(dict.fromkeys(asked, object)).where(table.notna(), None) if len(asked.columns) else table
 

@@ -125,6 +125,8 @@ def test_ballots_can_be_downloaded_without_names(site: Operating) -> None:
     mine = voter(site)
     opened(site)
     send(site, mine, "3", "1", "2")
+    assert site.get("/downloads/ballots.csv").text == "judge,option,place\n", "nobody steers a vote that is open"
+    site.post("/vote/close", vote="1")
     assert site.get("/downloads/ballots.csv").text == "judge,option,place\np00001,B,1\np00001,C,2\np00001,A,3\n"
 
 

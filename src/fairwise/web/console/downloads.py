@@ -43,16 +43,16 @@ class FileWriter:
         export.judgments(self.connection, **self.who).write(path)
 
     def judges(self, path: Path) -> None:
-        _write(export.judges_to_write(export.judges(self.connection, **self.who)), path)
+        _write(export.judges_to_write(export.judges(self.connection, self.study.settings.arms, **self.who)), path)
 
     def texts(self, path: Path) -> None:
         texts = export.texts(self.connection, **self.who)
         texts.map(export.defused).to_csv(path, index=False, quoting=csv.QUOTE_ALL)
 
     def ballots(self, path: Path) -> None:
-        """Of the last vote: what each judge approved of, or in which place they put each option."""
+        """Of the last vote, once it has ended: what each judge approved of, or in which place they put each option."""
         vote = last_vote(self.connection)
-        cast = [] if vote is None else cast_ballots(self.connection, vote.id)
+        cast = [] if vote is None or vote.is_open else cast_ballots(self.connection, vote.id)
         rows = [
             (export.judge_name(one.number), letter_of(option), place if vote and vote.rule.ranks else "approved")
             for one in cast
