@@ -78,7 +78,7 @@ def _study(home: Path) -> StudyFolder:
     people, outcome = compas.people()
     people.assign(again=np.asarray(outcome)).to_csv(home / "people.csv", index_label="person")
     file = PeopleFile.read(home / "people.csv", "person")
-    told = {"title": "Benchmark", "pairs": _PAIRS, "practice": False}
+    told = {"title": "Benchmark", "pairs": _PAIRS, "practice": False, "seed": 0}
     return new_study(home / "study", file, list(map(str, people.columns)), told, outcome="again")
 
 

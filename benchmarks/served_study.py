@@ -44,7 +44,9 @@ def make_study(home: Path, name: str = "study", *, pairs: int = 50, **choices: A
     people.to_csv(home / "people.csv", index_label="person")
     folder = home / name
     file = PeopleFile.read(home / "people.csv", "person")
-    new_study(folder, file, list(map(str, people.columns)), {"title": "Benchmark", "pairs": pairs, **choices})
+    new_study(
+        folder, file, list(map(str, people.columns)), {"title": "Benchmark", "pairs": pairs, "seed": 0, **choices}
+    )
     return folder
 
 

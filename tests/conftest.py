@@ -21,6 +21,7 @@ from tests.support.visits import Visit, visiting
 
 from fairwise.judgments import Judgments
 from fairwise.store.store import Store
+from fairwise.study import new_study
 from fairwise.web.console import login
 
 if TYPE_CHECKING:
@@ -50,6 +51,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         path = item.path.relative_to(here)
         if path.parts[0] in _SLOW_FOLDERS or path.as_posix() in _SLOW_FILES:
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def same_seed() -> Iterator[None]:
+    """New studies show the same pairs in every run; that seeds are drawn is tested by itself."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(new_study, "drawn_seed", lambda: 0)
+        yield
 
 
 @pytest.fixture(scope="session")

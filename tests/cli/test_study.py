@@ -90,6 +90,14 @@ def test_without_a_number_the_rest_are_uniform(study: Study, run: Callable[..., 
     assert StudyFolder.open(study.folder / "s").settings.mixture == {"uniform": 20, "fixed": 5, "repeats": 5}
 
 
+def test_a_seed_is_drawn_unless_it_is_given(study: Study, run: Callable[..., Result], monkeypatch: Any) -> None:
+    monkeypatch.setattr("fairwise.study.new_study.drawn_seed", lambda: 2**62)
+    run(*words(study))
+    assert StudyFolder.open(study.folder / "s").settings.seed == 2**62
+    run("study", "new", study.folder / "t", *study.who, "--show", "town,age", "--seed", 0)
+    assert StudyFolder.open(study.folder / "t").settings.seed == 0
+
+
 def test_for_programs(study: Study, answer: Callable[..., dict[str, Any]]) -> None:
     printed = answer(*words(study, "--treated-well", "being released"))
     made = StudyFolder.open(study.folder / "s")

@@ -14,7 +14,7 @@ import pytest
 from fairwise.errors import InputError
 from fairwise.study.folder import StudyFolder
 from fairwise.study.languages import language
-from fairwise.study.new_study import new_study, readable
+from fairwise.study.new_study import drawn_seed, new_study, readable
 from fairwise.study.texts import consent_draft, task_draft
 from fairwise.tables.people_file import PeopleFile
 
@@ -61,6 +61,18 @@ def test_the_files(tmp_path: Path, people: PeopleFile) -> None:
         assert stat.S_IMODE((home / name).stat().st_mode) == 0o600
     assert stat.S_IMODE(home.stat().st_mode) == 0o700
     assert len((home / "secret.key").read_bytes()) == 32
+
+
+def test_a_seed_is_drawn_that_nobody_guesses_unless_one_is_given(
+    tmp_path: Path, people: PeopleFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fairwise.study.new_study.drawn_seed", drawn_seed)
+    drawn = [new_study(tmp_path / name, people, ["age", "town"], CHOICES).settings.seed for name in "abcdef"]
+    assert len(set(drawn)) == len(drawn)
+    assert 2**40 < max(drawn) < 2**63
+    given = new_study(tmp_path / "given", people, ["age", "town"], CHOICES | {"seed": 2**63 - 1})
+    assert given.settings.seed == 2**63 - 1
+    assert len(given.schedule(1, slot=0)) == CHOICES["pairs"]
 
 
 def test_secrets_differ_and_studies_without_outcome_have_no_such_file(tmp_path: Path, people: PeopleFile) -> None:

@@ -85,7 +85,10 @@ def new(
             metavar="COLUMN=WORDS",
         ),
     ] = None,
-    seed: Annotated[int, Option("--seed", help="Decides who is shown which pairs.", min=0)] = 0,
+    seed: Annotated[
+        int | None,
+        Option("--seed", help="Decides who is shown which pairs and comes to which arm; drawn if left out.", min=0),
+    ] = None,
     answers: Annotated[
         Literal["four", "two"], Option("--answers", help="All four answers, or only same and no_constraint.")
     ] = "four",
@@ -124,8 +127,9 @@ def new(
     file = PeopleFile.read(people, id_column, *(name for name in needed if name != id_column))
     texts = {"title": title, "treated_well": treated_well, "question": question, "pairs": pairs}
     codes = names(languages)
-    choices = {"answers": answers, "seed": seed, "contact": contact, "design": kinds, "languages": codes}
+    choices: dict[str, object] = {"answers": answers, "contact": contact, "design": kinds, "languages": codes}
     choices |= {"pictures": {shown: words}} if words else {}
+    choices |= {} if seed is None else {"seed": seed}
     about = decided(outcome_kind, label_values, amount_range, amount_unit, amount_better)
     choices |= about
     choices |= {name: value for name, value in texts.items() if value is not None}

@@ -48,9 +48,9 @@ def new_study(
 ) -> study.StudyFolder:
     """Make a study about these people; only the columns to `show` are kept, the outcome in a file of its own.
 
-    `choices` are settings; a title, labels and units of columns may be left for later. `scores` of a current model are
-    for active pairs alone. `texts` by the names of their files are there instead of our drafts. The folder must not be
-    there, or be empty.
+    `choices` are settings; a title, labels and units of columns may be left for later, and a seed is drawn if none is
+    given. `scores` of a current model are for active pairs alone. `texts` by the names of their files are there
+    instead of our drafts. The folder must not be there, or be empty.
     """
     home = _free(folder)
     draft_name = f".{home.name}."
@@ -151,7 +151,7 @@ def _outcome(people: PeopleFile, name: str, settings: StudySettings) -> pd.Serie
 
 
 def _with_columns(show: Sequence[str], choices: Plain) -> Plain:
-    """The choices with a title, and with columns whose labels are their names, unless they say otherwise."""
+    """The choices with a title, a seed, and columns whose labels are their names, unless they say otherwise."""
     alt = choices.get("pictures", {})
     choices = {name: value for name, value in choices.items() if name != "pictures"}
     labels = [readable(name) for name in show]
@@ -161,7 +161,12 @@ def _with_columns(show: Sequence[str], choices: Plain) -> Plain:
     ]
     own = choices.get("languages", [SOURCE])[0]
     title = language(own).translate(TITLE_DRAFT) if own in available() else TITLE_DRAFT
-    return {"title": title, "columns": columns, **choices}
+    return {"title": title, "seed": drawn_seed(), "columns": columns, **choices}
+
+
+def drawn_seed() -> int:
+    """A seed that nobody guesses: whoever knows it knows into which arm the next one comes."""
+    return secrets.randbits(63)
 
 
 def readable(name: str) -> str:
