@@ -69,6 +69,12 @@ class Language:
         """Return a number of ours as it is written here, with at most so many decimal places."""
         return format_decimal(number, f"#,##0.{'#' * places}", self.locale)
 
+    def quantity(self, number: float) -> str:
+        """Return a cost or an amount, with four digits that count; from 1,000 on without decimals."""
+        if abs(number) >= 999.95:
+            return self.grouped(round(number)).replace("-", "\N{MINUS SIGN}")
+        return self.decimal(f"{float(f'{number:.4g}') + 0.0:g}".replace("-", "\N{MINUS SIGN}"))
+
     def percent(self, share: float) -> str:
         """Return a share as whole percent."""
         return format_percent(share, locale=self.locale)

@@ -36,12 +36,14 @@ _PATIENCE = 300.0
 
 
 def study_of(home: Path, n_people: int = 80, pairs_each: int = 12, **more: Any) -> StudyFolder:
-    """People whose outcome hangs on their age and their town; of three decisions it is the place of one."""
+    """People whose outcome hangs on their age and their town: one of two, the place of one of three, or an amount."""
     rng = np.random.default_rng(0)
     age, town = rng.integers(18, 70, n_people), rng.choice(["North", "South"], n_people)
     reason = (age < 40) + 0.6 * (town == "South") + rng.normal(0, 0.6, n_people)
     table = pd.DataFrame({"id": [f"k{k}" for k in range(n_people)], "age": age, "town": town, "visits": age % 7})
     table["again"] = np.digitize(reason, [0.2, 0.9]) if "decisions" in more else (reason > 0.7).astype(int)
+    if "amount" in more:
+        table["again"] = np.clip(2000 + 3000 * reason, 0, 9000).round()
     table.to_csv(home / "people.csv", index=False)
     people = PeopleFile.read(home / "people.csv", "id")
     choices = {"title": "Who goes home", "treated_well": "to go home", "pairs": pairs_each, **more}

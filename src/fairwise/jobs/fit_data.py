@@ -20,7 +20,7 @@ from fairwise.store.jobs import Job, note_participants
 from fairwise.store.questions import PREFIX
 from fairwise.store.store import Store
 from fairwise.study.arms import Arm
-from fairwise.study.decisions import Decision
+from fairwise.study.decisions import Amount, Decision
 from fairwise.study.fit_choices import FitChoices
 from fairwise.study.folder import StudyFolder
 from fairwise.tables.ids import text_of
@@ -61,9 +61,12 @@ class FitData:
     second_round: SecondRound | None = None
     """Where people were asked again after they were shown what others said, and that is over."""
 
+    amount: Amount | None = None
+    """From which to which, where what is decided is an amount."""
+
     @property
     def favorable_label(self) -> Any:
-        """The good outcome as it is in the data; None of several decisions."""
+        """The good outcome as it is in the data; None of several decisions and of amounts."""
         if self.settings.favorable_label is None:
             return None
         labels = {text_of(label): label for label in self.outcome.unique().tolist()}
@@ -124,6 +127,7 @@ def read_fit_data(job: Job, folder: Path, store: Store, kept: Path) -> FitData:
         about.decisions,
         ("affected", words.get("affected", "affected")),
         None if again is None else _kept_second_round(again, kept),
+        about.amount,
     )
 
 

@@ -15,18 +15,25 @@ from typing import Any
 import pandas as pd
 
 from fairwise.languages import SOURCE
-from fairwise.learning.estimator import PairwiseFairClassifier
+from fairwise.learning.any_model import load_model
+from fairwise.learning.regressor import PairwiseFairRegressor
 from fairwise.reporting.words import words_in
 from fairwise.tables.ids import text_of
 from fairwise.tables.output import json_text
 
 
 def score(model_file: Path, person: dict[str, Any], labels: dict[str, str], language: str = SOURCE) -> dict[str, Any]:
-    """Return the probability of each outcome by its name, and which rules say what, in this language."""
-    model = PairwiseFairClassifier.load(model_file)
+    """Return the probability of each outcome by its name, or the amount, and which rules say what, in this language."""
+    model = load_model(model_file)
     words = words_in(language)
+    table = pd.DataFrame([person], index=["this person"])
+    if isinstance(model, PairwiseFairRegressor):
+        told = model.rules_.for_people(labels).in_language(words.translate, words.language.decimal)
+        given = model.explain(table, told)
+        rows = given.to_frame().astype(object).to_dict("records")
+        return {"amount": given.amount, "region": None, "rules": rows}
     rules = model.rules_.for_people(labels).in_language(words.translate, words.language.decimal)
-    explained = model.explain(pd.DataFrame([person], index=["this person"]), rules)
+    explained = model.explain(table, rules)
     names = [text_of(label) for label in model.classes_.tolist()]
     several = len(names) > 2
     chances = explained.chances if several else (1.0 - explained.probability, explained.probability)

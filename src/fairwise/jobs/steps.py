@@ -108,7 +108,9 @@ def perform(data: FitData, folder: JobFolder, workers: Workers, tell: Tell) -> N
 
 def leaves_out(data: FitData) -> bool:
     """Whether it is found out what each participant changes: of few, and of models that may decide by lot."""
-    return data.settings.influence and not data.settings.deterministic and data.judgments.n_judges <= MOST_LEFT_OUT
+    if data.amount is not None or data.settings.deterministic:
+        return False
+    return data.settings.influence and data.judgments.n_judges <= MOST_LEFT_OUT
 
 
 def compute(name: str, *arguments: Any) -> Any:

@@ -19,7 +19,8 @@ from threadpoolctl import threadpool_limits
 from fairwise import __version__
 from fairwise.auditing import AnswerBands, Effects, HeldOut, answer_bands, frontier
 from fairwise.auditing import held_out as measure_held_out
-from fairwise.auditing.decisions import person_costs
+from fairwise.auditing.decisions import chances, outcome_numbers, person_costs
+from fairwise.auditing.error_measure import is_of_amounts
 from fairwise.auditing.frontier import certified_row, followed_row
 from fairwise.auditing.influence import Influence, InfluenceTables
 from fairwise.constraints.pairs import asked_rows
@@ -29,7 +30,10 @@ from fairwise.jobs.fit_data import MEANT, FitData
 from fairwise.jobs.talking import effects_in_words, talking_did
 from fairwise.judgments.answer_model import AnswerModel
 from fairwise.languages import SOURCE
+from fairwise.learning.any_model import load_model
 from fairwise.learning.estimator import PairwiseFairClassifier
+from fairwise.learning.model.deterministic import Derandomization
+from fairwise.learning.regressor import PairwiseFairRegressor
 from fairwise.learning.settings import parity
 from fairwise.learning.solvers.progress import raise_interrupts
 from fairwise.reporting import Findings, findings, write_report
@@ -41,6 +45,8 @@ from fairwise.study.fit_choices import MOST_LEFT_OUT
 from fairwise.tables.output import json_text
 
 if TYPE_CHECKING:
+    from fairwise.auditing.error_measure import Model
+
     Files = dict[str, bytes]
 
 STEPS = 10
@@ -87,19 +93,22 @@ def fit(data: FitData) -> Files:
     """The model and, beside it, what each answer costs."""
     with _one_thread(), tempfile.TemporaryDirectory() as folder:
         model = _model(data).fit(data.people, data.outcome, judgments=data.judgments, sensitive_features=data.groups)
-        if data.settings.deterministic:
+        if data.settings.deterministic and isinstance(model, PairwiseFairClassifier):
             model = model.derandomize()
         model.save(Path(folder, MODEL), prices=Path(folder, PRICES))
         return _contents(folder)
 
 
 def held_out(data: FitData) -> HeldOut | None:
-    """How such a model does on people it was not made from; None where there are too few answers to split."""
+    """How such a model does on people it was not made from; None of amounts, and of too few answers to split."""
+    model = _model(data)
+    if isinstance(model, PairwiseFairRegressor):
+        return None
     more: dict[str, Any] = {} if data.groups is None else {"fit_params": {"sensitive_features": data.groups}}
     more |= {"n_repeats": SPLITS, "deterministic": data.settings.deterministic}
     try:
         with _one_thread():
-            return measure_held_out(_model(data), data.people, data.outcome, data.judgments, **more)
+            return measure_held_out(model, data.people, data.outcome, data.judgments, **more)
     except InputError:
         return None
 
@@ -114,14 +123,12 @@ def trace(
     itself are its own.
     """
     model, asked = _load_model(fitted), data.settings
-    settings = _model(data).get_params(deep=False)
-    del settings["gamma"], settings["eta"]  # what varies
     curve = partial(
         frontier,
         *(data.people, data.outcome, data.judgments),
         gammas=[asked.gamma],
         sensitive_features=data.groups,
-        **settings,
+        model=_model(data),
     )
     # Another version may find other numbers, and begins anew.
     loosest_file, curve_file = (kept and kept / f"{name}-{__version__}.points" for name in ("loosest", "curve"))
@@ -144,8 +151,10 @@ def trace(
     return {FRONTIER: _json({"points": banded, "prices": dearest})}
 
 
-def _bands(data: FitData, model: PairwiseFairClassifier, points: list[tuple[float, float]]) -> AnswerBands | None:
-    """How far this moves with answers of another day; None where there are too many or too few to tell."""
+def _bands(data: FitData, model: Model, points: list[tuple[float, float]]) -> AnswerBands | None:
+    """How far this moves with answers of another day; None of amounts, and where there are too many or too few."""
+    if is_of_amounts(model):
+        return None
     if data.settings.deterministic or data.judgments.n_judges > MOST_LEFT_OUT:
         return None
     given: dict[str, Any] = {} if data.groups is None else {"sensitive_features": data.groups}
@@ -178,7 +187,9 @@ def influence(data: FitData, fitted: Files, progress: Callable[[int, int], None]
     """What the model would be without each participant, each kind of them, and the few who change the error most."""
     given: dict[str, Any] = {} if data.groups is None else {"sensitive_features": data.groups}
     with _one_thread():
-        asked = Influence.of(_load_model(fitted), data.people, data.outcome, data.judgments, **given)
+        model = _load_model(fitted)
+        assert isinstance(model, PairwiseFairClassifier), "of amounts nobody is left out"
+        asked = Influence.of(model, data.people, data.outcome, data.judgments, **given)
         found = asked.tables(MOST_TOGETHER, progress=progress)
     groups = {name: _absences(table) for name, table in found.groups.items()}
     content = {"judges": _absences(found.judges), "groups": groups, "together": _absences(found.together)}
@@ -229,6 +240,7 @@ def artefacts(data: FitData, files: Files, held_out: HeldOut | None, talked: Eff
             date=f"{data.begun:%Y-%m-%d}",
             simulated=data.simulated,
             labels={one.label: one.words for one in data.decisions} or None,
+            unit="" if data.amount is None else data.amount.unit,
             columns=data.labels,
             affected=data.affected,
             held_out=held_out,
@@ -236,9 +248,9 @@ def artefacts(data: FitData, files: Files, held_out: HeldOut | None, talked: Eff
             effects=talked,
             price_bands=pd.DataFrame(prices).set_index(["a", "b"]) if prices else None,
         )
-        chances = model.predict_proba(data.people)
-        right = np.searchsorted(model.classes_, data.outcome.to_numpy())
-        scores = {"good": found.labels.treatment(chances), "wrong": person_costs(model, chances, right)}
+        given = chances(model, data.people)
+        right = outcome_numbers(data.outcome, data.people, model).to_numpy()
+        scores = {"good": found.labels.treatment(given), "wrong": person_costs(model, given, right)}
     with tempfile.TemporaryDirectory() as folder:
         for language, name in REPORTS.items():
             details = data.settings.case_details
@@ -246,13 +258,14 @@ def artefacts(data: FitData, files: Files, held_out: HeldOut | None, talked: Eff
         pd.DataFrame({"id": data.people.index, **scores}).to_parquet(Path(folder, SCORES), index=False)
         return {
             SUMMARY: _json(_summary(data, model, found)),
-            RULES: _json(_told(found, model if data.settings.deterministic else None)),
+            RULES: _json(_told(found, _derandomization(data, model))),
             **({} if talked is None else {EFFECTS: _json(effects_in_words(talked))}),
             **_contents(folder),
         }
 
 
-def _summary(data: FitData, model: PairwiseFairClassifier, found: Findings) -> dict[str, Any]:
+def _summary(data: FitData, model: Model, found: Findings) -> dict[str, Any]:
+    without_chance = _derandomization(data, model)
     return {
         "settings": data.settings.model_dump(mode="json"),
         "judges": data.judgments.n_judges,
@@ -264,9 +277,9 @@ def _summary(data: FitData, model: PairwiseFairClassifier, found: Findings) -> d
         "held_out": None if found.held_out is None else asdict(found.held_out),
         **status_counts(asked_rows(model.prices_)["status"]),
         "predicted": None if found.predicted is None else asdict(found.predicted),
-        "derandomization": asdict(model.derandomization_) if data.settings.deterministic else None,
+        "derandomization": None if without_chance is None else asdict(without_chance),
         "group_rules": model.group_rules_[["rule", "value", "limit"]].to_dict("records"),
-        "labels": [str(label) for label in model.classes_.tolist()],
+        "labels": [] if is_of_amounts(model) else [str(label) for label in model.classes_.tolist()],
         "decisions": _decisions(found),
         "times": {"begun": data.begun.isoformat(), "ended": datetime.now(UTC).isoformat()},
     }
@@ -283,16 +296,34 @@ def _decisions(found: Findings) -> list[dict[str, Any]]:
     return [{"words": found.labels.words[place], **{str(key): one for key, one in row.items()}} for place, row in rows]
 
 
-def _told(found: Findings, single: PairwiseFairClassifier | None) -> dict[str, Any]:
+def _derandomization(data: FitData, model: Model) -> Derandomization | None:
+    """What it added and broke to decide without chance, where that was asked for."""
+    return model.derandomization_ if data.settings.deterministic and not is_of_amounts(model) else None
+
+
+def _told(found: Findings, without_chance: Derandomization | None) -> dict[str, Any]:
     """The model in words: English, and under ``languages`` every other one that reports are in."""
-    without_chance = None if single is None else single.derandomization_
     told = {code: model_words(found, words_in(code), MOST_RULES, without_chance) for code in REPORTS}
     english = told.pop(SOURCE)
     return {**english, "languages": told}
 
 
-def _model(data: FitData) -> PairwiseFairClassifier:
+def _model(data: FitData) -> Model:
     asked = data.settings
+    if data.amount is not None:
+        # An error is then by how much amounts are missed, in their own unit.
+        return PairwiseFairRegressor(
+            asked.estimator,
+            loss="absolute",
+            outcome_range=(data.amount.least, data.amount.most),
+            larger_is_better=data.amount.better == "more",
+            max_depth=asked.max_depth,
+            gamma=asked.gamma,
+            eta=asked.eta,
+            features=None if asked.features is None else list(asked.features),
+            judge_budgets=asked.judge_budget,
+            random_state=0,
+        )
     return PairwiseFairClassifier(
         LogisticRegression(max_iter=1000) if asked.estimator == "logistic" else asked.estimator,
         max_depth=asked.max_depth,
@@ -307,12 +338,12 @@ def _model(data: FitData) -> PairwiseFairClassifier:
     )
 
 
-def _load_model(files: Mapping[str, bytes]) -> PairwiseFairClassifier:
+def _load_model(files: Mapping[str, bytes]) -> Model:
     """The model, with its prices."""
     with tempfile.TemporaryDirectory() as folder:
         for name in (MODEL, PRICES):
             Path(folder, name).write_bytes(files[name])
-        return PairwiseFairClassifier.load(Path(folder, MODEL), prices=Path(folder, PRICES))
+        return load_model(Path(folder, MODEL), Path(folder, PRICES))
 
 
 def _contents(folder: str) -> Files:

@@ -114,9 +114,7 @@ class Words:
         if _missing(number):
             return NOTHING
         assert number is not None
-        if abs(number) >= 999.95:
-            return _minus(self.language.grouped(round(number)))
-        return self.language.decimal(_minus(f"{float(f'{number:.4g}') + 0.0:g}"))
+        return self.language.quantity(number)
 
     def setting(self, value: float | None) -> str:
         """0.3 rather than 0.300; a word where a limit is off."""

@@ -148,7 +148,7 @@ class DecisionResult:
 
 @dataclass(frozen=True)
 class Summary:
-    """A fit in numbers. Errors are shares of all people decided about."""
+    """A fit in numbers. Errors are shares of all people decided about; of amounts, by how much they are missed."""
 
     certificate: Certificate
     error_without: float

@@ -79,8 +79,25 @@ class Amount(SettingsTable):
 
     def values(self, amounts: pd.Series[Any]) -> pd.Series[Any]:
         """Return how good each amount is, from 0 to 1: its share of the range, or what is left of it."""
-        share = (amounts - self.least) / (self.most - self.least)
+        return amounts.map(self.value)
+
+    def value(self, amount: float) -> float:
+        """Return how good an amount is, likewise."""
+        share = (amount - self.least) / self.span
         return share if self.better == "more" else 1 - share
+
+    def amount(self, value: float) -> float:
+        """Return the amount that is so good, from 0 to 1."""
+        return self.least + self.span * (value if self.better == "more" else 1 - value)
+
+    @property
+    def span(self) -> float:
+        """From the least to the largest."""
+        return self.most - self.least
+
+    def written(self, amount: float, language: Language) -> str:
+        """Return an amount, or a difference of two, with its unit as it is written in a language."""
+        return f"{language.quantity(amount)}\N{NO-BREAK SPACE}{self.unit}".rstrip()
 
 
 def check_decisions(decisions: Sequence[Decision], amount: Amount | None) -> None:

@@ -12,7 +12,7 @@ from fairwise.study.folder import StudyFolder
 from fairwise.study.toml import Line, SettingsTable
 from fairwise.tables.ids import text_of
 
-Estimator = Literal["linear", "tree", "logistic"]
+Estimator = Literal["linear", "tree", "logistic", "linear-regression"]
 Rate = Literal["dp", "tpr", "fpr", "eo", "error"]
 ESTIMATORS: Mapping[str, tuple[str, str]] = {
     "tree": (
@@ -21,18 +21,17 @@ ESTIMATORS: Mapping[str, tuple[str, str]] = {
     ),
     "linear": ("Weighted score", "Every detail adds or takes away points. Usually the most accurate."),
     "logistic": ("Logistic regression", "The model that statisticians know best. The fastest."),
+    "linear-regression": ("Linear regression", "Every detail adds to the amount or takes away from it. The fastest."),
 }
 """Kinds of model, each with its name on pages and what is said about it."""
+
+_OF_AMOUNTS = ("tree", "linear-regression")
 
 DEEPEST = 3
 MOST_LEFT_OUT = 60
 """Of more participants it is not found out what each of them changes."""
 
 MOST_PREDICTED = 20_000
-NO_AMOUNTS = (
-    "In this study an amount is decided. Models of amounts are not learned here yet: export the answers and use "
-    "PairwiseFairRegressor in Python, or fairwise fit --outcome-kind amount."
-)
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
 
@@ -131,6 +130,9 @@ class FitChoices(SettingsTable):
     def check_for(self, study: StudyFolder) -> None:
         """Refuse an outcome or a column that the study does not have."""
         self._check_outcomes(study)
+        kinds = estimators_for(study)
+        if self.estimator not in kinds:
+            raise InputError(f"The kind of model must be one of {', '.join(kinds)}.")
         columns = [column.name for column in study.settings.columns]
         for name in self.features or ():
             if name not in columns:
@@ -142,10 +144,11 @@ class FitChoices(SettingsTable):
                 raise InputError(f"A rule for groups names the column {rule.column!r}; there are {', '.join(columns)}.")
 
     def _check_outcomes(self, study: StudyFolder) -> None:
-        """One of two outcomes is the good one; of several decisions the study says how good each is."""
+        """One of two outcomes is the good one; of several decisions and amounts the study says what is good."""
         kind = study.settings.outcome_kind
         if kind == "amount":
-            raise InputError(NO_AMOUNTS)
+            self._check_amounts()
+            return
         if kind == "tiers":
             if self.favorable_label is not None:
                 raise InputError("The study says how good each decision is: leave out which one is the good one.")
@@ -163,10 +166,31 @@ class FitChoices(SettingsTable):
                 f"{self.favorable_label!r} is not one of the outcomes. Say which one is good: {' or '.join(labels)}."
             )
 
+    def _check_amounts(self) -> None:
+        """Refuse what is about labels, or about chance: a person is given the mean of what a mixture says."""
+        if self.favorable_label is not None:
+            raise InputError("The study says which amounts are better: leave out which outcome is the good one.")
+        if self.deterministic:
+            raise InputError("A model of amounts gives everyone an amount without a lot: leave out to do so.")
+        if self.group_rules:
+            raise InputError("Rules about groups are about rates, and amounts have none: leave them out.")
+
+
+def estimators_for(study: StudyFolder) -> Mapping[str, tuple[str, str]]:
+    """The kinds of model that suit what is decided, as in `ESTIMATORS`."""
+    amounts = study.settings.outcome_kind == "amount"
+    kinds = _OF_AMOUNTS if amounts else tuple(name for name in ESTIMATORS if name != "linear-regression")
+    return {name: ESTIMATORS[name] for name in kinds}
+
 
 def outcome_labels(study: StudyFolder) -> tuple[str, ...]:
-    """The outcomes as they are written, those of decisions the best first; without outcomes there is no fit."""
+    """The outcomes as they are written, those of decisions the best first; without outcomes there is no fit.
+
+    Amounts are no labels, and there are none of them.
+    """
     outcome = study.outcome()
+    if study.settings.amount is not None:
+        return ()
     if study.settings.decisions:
         return tuple(one.label for one in sorted(study.settings.decisions, key=lambda one: -one.value))
     return tuple(text_of(label) for label in outcome.drop_duplicates().sort_values().tolist())

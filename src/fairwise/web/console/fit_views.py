@@ -1,16 +1,12 @@
-"""What pages say about fits: the form that asks for one, settings in words, two compared, the frontier in a figure."""
+"""What pages say about fits: the form that asks for one, settings in words, the frontier in a figure."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
-from math import isnan
-from typing import NamedTuple
 
-from fairwise.numbers import share_difference
-from fairwise.store.fit_files import FrontierPoint, Summary
+from fairwise.store.fit_files import FrontierPoint
 from fairwise.study.fit_choices import ESTIMATORS, FitChoices
 from fairwise.study.folder import StudyFolder
 from fairwise.study.languages import Language, marked
@@ -37,6 +33,7 @@ WITHOUT = "without-{}"
 
 _NUMBERS = ("gamma", "eta", "judge_budget")
 _TICKED = ("deterministic", "finished_only", "case_details", "weighted", "influence")
+_OF_LABELS = ("group_rules", "deterministic", "influence")
 FIRST_VALUES = {
     "estimator": "tree",
     "max_depth": "2",
@@ -176,7 +173,12 @@ def _number(form: Form, name: str) -> str:
 
 
 def rates(outcomes: Sequence[str], spoken: Language) -> dict[str, str]:
-    """Return what may have to be alike between groups, in words that name the study's outcomes if they are two."""
+    """Return what may have to be alike between groups, in words that name the study's outcomes if they are two.
+
+    Where there are none, as of amounts, there is nothing.
+    """
+    if not outcomes:
+        return {}
     if len(outcomes) > 2:
         return {name: spoken.translate(words) for name, words in _RATES_OF_SEVERAL.items()}
     zero, one = (f"“{outcome}”" for outcome in outcomes)
@@ -186,7 +188,10 @@ def rates(outcomes: Sequence[str], spoken: Language) -> dict[str, str]:
 def in_words(
     choices: FitChoices, columns: Mapping[str, str], outcomes: Sequence[str], spoken: Language
 ) -> dict[str, str]:
-    """Return each setting with what it is; `columns` are their labels by name."""
+    """Return each setting with what it is; `columns` are their labels by name.
+
+    Where there are no `outcomes`, amounts are decided, of which some settings are not.
+    """
     say, of_rates = spoken.translate, rates(outcomes, spoken)
     estimator = say(ESTIMATORS[choices.estimator][0])
     if choices.estimator == "tree":
@@ -222,7 +227,8 @@ def in_words(
         ),
         "case_details": say(marked("shown") if choices.case_details else marked("not shown")),
     }
-    return {FitChoices.model_fields[name].title or name: text for name, text in words.items()}
+    asked = {name: text for name, text in words.items() if outcomes or name not in _OF_LABELS}
+    return {FitChoices.model_fields[name].title or name: text for name, text in asked.items()}
 
 
 def _listed(names: Sequence[str], labels: Mapping[str, str]) -> str:
@@ -231,90 +237,6 @@ def _listed(names: Sequence[str], labels: Mapping[str, str]) -> str:
 
 def _limit(allowance: float | None, spoken: Language) -> str:
     return spoken.translate(marked("no limit")) if allowance is None else spoken.decimal(f"{allowance:g}")
-
-
-# Two fits line by line.
-
-MINUS = "\N{MINUS SIGN}"
-_DIGITS = 2
-
-
-class ComparisonRow(NamedTuple):
-    """One thing about both."""
-
-    name: str
-    left: str
-    right: str
-    difference: str
-
-
-def compared(
-    left: tuple[Mapping[str, str], Summary], right: tuple[Mapping[str, str], Summary], spoken: Language
-) -> list[ComparisonRow]:
-    """Return settings in words, then numbers; a difference is what the right one has more."""
-    lines = [ComparisonRow(name, words, right[0][name], "") for name, words in left[0].items()]
-    one, other = left[1], right[1]
-    proved, other_proved = one.certificate, other.certificate
-    lines += [
-        _shares(marked("Wrong with the answers"), proved.error, other_proved.error, spoken),
-        _shares(marked("Wrong about people left out"), one.held_out, other.held_out, spoken),
-        _shares(marked("Wrong without the answers"), one.error_without, other.error_without, spoken),
-        _differences(marked("Cost of the answers"), one.cost(_DIGITS), other.cost(_DIGITS), spoken),
-        _counts(marked("Answers that ask for something"), one.asked, other.asked),
-        _counts(marked("Followed"), one.followed, other.followed),
-        _counts(marked("Not followed"), one.not_followed, other.not_followed),
-        _chances(marked("Furthest difference"), proved.max_violation, other_proved.max_violation, spoken),
-        _chances(
-            marked("Mean difference where “the same” was answered"),
-            proved.mean_violation,
-            other_proved.mean_violation,
-            spoken,
-        ),
-        ComparisonRow(marked("Proved to be the best of its kind"), _proved(one, spoken), _proved(other, spoken), ""),
-        _counts(marked("Participants in it"), one.judges, other.judges),
-    ]
-    return lines
-
-
-def _proved(fit: Summary, spoken: Language) -> str:
-    return spoken.translate(marked("yes") if fit.certificate.kind == "exact" else marked("no"))
-
-
-def _shares(name: str, one: float | None, other: float | None, spoken: Language) -> ComparisonRow:
-    left, right = ("–" if share is None else spoken.decimal(f"{100 * share:.{_DIGITS}f} %") for share in (one, other))
-    if one is None or other is None:
-        return ComparisonRow(name, left, right, "")
-    return ComparisonRow(name, left, right, _signed(share_difference(other, one, _DIGITS), spoken))
-
-
-def _differences(name: str, one: Decimal, other: Decimal, spoken: Language) -> ComparisonRow:
-    left, right = (_points(f"{number}", spoken) for number in (one, other))
-    return ComparisonRow(name, left, right, _signed(other - one, spoken))
-
-
-def _counts(name: str, one: int, other: int) -> ComparisonRow:
-    return ComparisonRow(name, str(one), str(other), _signed(Decimal(other - one)))
-
-
-def _chances(name: str, one: float, other: float, spoken: Language) -> ComparisonRow:
-    """Differences of two chances, in percentage points."""
-    left, right = ("–" if isnan(value) else _points(f"{100 * value:.1f}", spoken) for value in (one, other))
-    if isnan(one) or isnan(other):
-        return ComparisonRow(name, left, right, "")
-    return ComparisonRow(name, left, right, _signed(share_difference(other, one, 1), spoken))
-
-
-def _points(number: str, spoken: Language) -> str:
-    """So many percentage points, with a real minus."""
-    words = spoken.translate(marked("%(points)s points"))
-    return words % {"points": spoken.decimal(number).replace("-", MINUS)}
-
-
-def _signed(more: Decimal, spoken: Language | None = None) -> str:
-    """A difference, of points where a language is given; nothing where there is none."""
-    if not more:
-        return ""
-    return f"{more:+}".replace("-", MINUS) if spoken is None else _points(f"{more:+}", spoken)
 
 
 # Where the points of a frontier are in its figure: error upwards, the allowance to the right.
@@ -354,9 +276,9 @@ class Figure:
         return " ".join(f"{x:.1f},{y:.1f}" for x, y in self.spots)
 
 
-def drawn(etas: Sequence[float], errors: Sequence[float]) -> Figure:
-    """Return the figure of a frontier of one point or more."""
-    across, upwards = _ticks(min(etas), max(etas)), _ticks(min(errors), max(errors))
+def drawn(etas: Sequence[float], errors: Sequence[float], scale: float = 100) -> Figure:
+    """Return the figure of a frontier of one point or more; an error is written as so many times what it is."""
+    across, upwards = _ticks(min(etas), max(etas)), _ticks(min(errors), max(errors), 0.5 / scale)
 
     def x_of(eta: float) -> float:
         return _LEFT + (eta - across[0]) / (across[-1] - across[0]) * (WIDTH - _LEFT - _RIGHT)
@@ -364,22 +286,21 @@ def drawn(etas: Sequence[float], errors: Sequence[float]) -> Figure:
     def y_of(error: float) -> float:
         return HEIGHT - _BOTTOM - (error - upwards[0]) / (upwards[-1] - upwards[0]) * (HEIGHT - _TOP - _BOTTOM)
 
-    digits = max(0, math.ceil(-math.log10(100 * (upwards[1] - upwards[0])) - 1e-9))
+    digits = max(0, math.ceil(-math.log10(scale * (upwards[1] - upwards[0])) - 1e-9))
     return Figure(
         spots=tuple((x_of(eta), y_of(error)) for eta, error in zip(etas, errors, strict=True)),
         across=tuple(Tick(x_of(eta), f"{eta:g}") for eta in across),
-        upwards=tuple(Tick(y_of(error), f"{100 * error:.{digits}f}") for error in upwards),
+        upwards=tuple(Tick(y_of(error), f"{scale * error:.{digits}f}") for error in upwards),
     )
 
 
-def _ticks(least: float, most: float) -> list[float]:
-    """Round numbers from below the least to above the most, two at least.
+def _ticks(least: float, most: float, half: float = 0.005) -> list[float]:
+    """Round numbers from below the least to above the most, two at least; those around a single one are so far off.
 
     >>> _ticks(0.31, 0.344), _ticks(0.2, 0.2)
     ([0.31, 0.32, 0.33, 0.34, 0.35], [0.195, 0.2, 0.205])
     """
     if most - least < 1e-9:  # one point, or a flat line: in the middle
-        half = 0.005
         return [round(least + turn * half, 9) for turn in ((-1, 0, 1) if least >= half else (0, 1, 2))]
     rough = (most - least) / (_TICKS - 1)
     power = 10.0 ** math.floor(math.log10(rough))

@@ -21,17 +21,25 @@ from fairwise.store.fit_effects import effects_found
 from fairwise.store.fit_files import MODEL, PRICES, REPORT, Fitted, FrontierPoint, may_hold_answers
 from fairwise.store.jobs import Job, all_jobs, find_job, submit, want_cancel
 from fairwise.store.study_state import choose, standing
-from fairwise.study.fit_choices import DEEPEST, ESTIMATORS, MOST_LEFT_OUT, NO_AMOUNTS, FitChoices, outcome_labels
+from fairwise.study.fit_choices import (
+    DEEPEST,
+    ESTIMATORS,
+    MOST_LEFT_OUT,
+    FitChoices,
+    estimators_for,
+    outcome_labels,
+)
 from fairwise.study.folder import OUTCOME, StudyFolder
 from fairwise.study.languages import Language, marked
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
+from fairwise.web.console.fit_comparison import compared
 from fairwise.web.console.fit_views import (
     FIRST_VALUES,
     RULES,
     WITHOUT,
+    Figure,
     aims_of,
     choices_of,
-    compared,
     drawn,
     in_words,
     rates,
@@ -131,7 +139,7 @@ class FitPages(ConsolePages):
             treated_well=study.settings.treated_well,
             problem=problem,
             values=values,
-            models=ESTIMATORS,
+            models=estimators_for(study),
             depths=range(1, DEEPEST + 1),
             rules=RULES,
             fields=FitChoices.model_fields,
@@ -194,7 +202,7 @@ class FitPages(ConsolePages):
             talked=None if fitted is None else await self._beside(effects_found, fitted, _spoken(request).code),
             rules=None if fitted is None else await self._beside(fitted.rules, _spoken(request).code),
             points=points,
-            figure=drawn([point.eta for point in points], [point.error for point in points]) if points else None,
+            figure=_figure(points, study),
             own=own,
             at=at,
             most=LISTED if "all" in request.query_params else SHOWN,
@@ -236,7 +244,7 @@ class FitPages(ConsolePages):
             person = await self._beside(lambda: person_of(form, fields, study.people(), spoken.decimal(".")))
             labels = {field.name: field.label for field in fields}
             good, decisions = asked(job).favorable_label, study.settings.decisions
-            found = await score(file, person, labels, good, spoken.code, decisions)
+            found = await score(file, person, labels, good, spoken.code, decisions, study.settings.amount)
         except InputError as error:
             problem, problem_at = str(error), getattr(error, "field", None)
         return self._page(
@@ -292,7 +300,9 @@ class FitPages(ConsolePages):
                 raise HTTPException(404)
             sides.append((job, await self._described(request, job), fitted.summary))
         left, right = (side[1:] for side in sides)
-        return self._page(request, "fits_compared", sides=sides, lines=compared(left, right, _spoken(request)))
+        amount = None if self._host.study is None else self._host.study.settings.amount
+        lines = compared(left, right, _spoken(request), amount)
+        return self._page(request, "fits_compared", sides=sides, lines=lines)
 
     # What all of these need
 
@@ -348,15 +358,21 @@ def _outcomes(study: StudyFolder) -> tuple[str, ...]:
 
 
 def _unfit_outcomes(study: StudyFolder, labels: tuple[str, ...]) -> str | None:
-    if study.settings.outcome_kind == "amount":
-        return NO_AMOUNTS
-    if len(labels) != 2 and not study.settings.decisions:
+    if len(labels) != 2 and study.settings.outcome_kind == "yes-no":
         return f"A model needs exactly two different outcomes. The column of this study has {len(labels)}."
     return None
 
 
+def _figure(points: list[FrontierPoint], study: StudyFolder | None) -> Figure | None:
+    """Of errors in 100 decisions, or of amounts."""
+    scale = 100 if study is None or study.settings.amount is None else 1
+    return drawn([point.eta for point in points], [point.error for point in points], scale) if points else None
+
+
 def _labels(study: StudyFolder | None) -> tuple[str, ...]:
-    """The outcomes, or what stands for two where there are none any more."""
+    """The outcomes, or what stands for two where there are none any more; of amounts none."""
+    if study is not None and study.settings.amount is not None:
+        return ()
     try:
         labels = () if study is None else _outcomes(study)
     except InputError:

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from fairwise.errors import InputError
-from fairwise.study.decisions import Decision
+from fairwise.study.decisions import Amount, Decision
 from fairwise.study.folder import StudyFolder
 from fairwise.tables.bands import bands, in_order, is_numeric
 from fairwise.tables.ids import text_of
@@ -38,6 +38,8 @@ class GroupResult:
     people: int
     good: float
     wrong: float
+    recorded: float | None = None
+    """Of amounts, the mean of theirs that were recorded."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,8 @@ def results_by_group(
     """How a model treats the groups of every column that participants see; numbers of many values in bands.
 
     `good` is how well each person is treated: their probability of the good outcome, or how good what they get is.
-    `wrong_of` is how likely the model is wrong about each, which of two outcomes follows from that.
+    `wrong_of` is how likely the model is wrong about each, which of two outcomes follows from that; of amounts, by how
+    much it is.
     """
     people = study.people()
     people = people[people.index.isin(list(good))]
@@ -64,14 +67,20 @@ def results_by_group(
         wrong = np.where(is_good, 1.0 - chance, chance)
     else:
         wrong = people.index.map(wrong_of).to_numpy(dtype=float)
+    amounts = study.settings.amount is not None
+    recorded = {"recorded": study.outcome().reindex(people.index).to_numpy(dtype=float)} if amounts else {}
     found = []
     for column in study.settings.columns[:_MOST_COLUMNS]:
         names = _group_names(people[column.name])
         if names is None:
             continue
-        table = pd.DataFrame({"name": names.array, "good": chance, "wrong": wrong})
+        table = pd.DataFrame({"name": names.array, "good": chance, "wrong": wrong, **recorded})
         groups = [
-            GroupResult(None if pd.isna(name) else str(name), len(those), those["good"].mean(), those["wrong"].mean())
+            GroupResult(
+                None if pd.isna(name) else str(name),
+                len(those),
+                **{what: those[what].mean() for what in ("good", "wrong", *recorded)},
+            )
             for name, those in table.groupby("name", sort=True, dropna=False, observed=True)
         ]
         found.append(GroupsOfColumn(column.label, tuple(groups)))
@@ -182,6 +191,9 @@ class Score:
     decisions: tuple[tuple[str, float], ...]
     """Of several decisions, each in words with its chance, the best first."""
 
+    amount: float | None
+    """What they get, where that is an amount."""
+
     region: str | None
     rules: Sequence[Mapping[str, Any]]
 
@@ -193,6 +205,7 @@ async def score(
     good_label: str | None,
     language: str,
     decisions: Sequence[Decision] = (),
+    amount: Amount | None = None,
 ) -> Score:
     """Ask a process of its own, as this one knows nothing of learning; `labels` are what columns are called."""
     told = json.dumps({"person": person, "labels": labels, "language": language}).encode()
@@ -212,10 +225,13 @@ async def score(
     if process.returncode:
         raise InputError("The model cannot say anything about such a person")
     found = json.loads(answer)
+    if amount is not None:
+        given = found["amount"]
+        return Score(amount.value(given), (), given, found["region"], found["rules"])
     chances, words = found["probabilities"], {one.label: one.words for one in decisions}
     rules = [{**rule, "label": words.get(text_of(rule["label"]), rule["label"])} for rule in found["rules"]]
     if not decisions:
-        return Score(chances[good_label], (), found["region"], rules)
+        return Score(chances[good_label], (), None, found["region"], rules)
     ordered = sorted(decisions, key=lambda one: -one.value)
     good = sum(one.value * chances[one.label] for one in decisions)
-    return Score(good, tuple((one.words, chances[one.label]) for one in ordered), found["region"], rules)
+    return Score(good, tuple((one.words, chances[one.label]) for one in ordered), None, found["region"], rules)

@@ -274,7 +274,7 @@ class PairResult:
 
 @dataclass(frozen=True)
 class PanelResult:
-    """What the chosen model does with everyone's answers. Errors are shares of all people decided about."""
+    """What the chosen model does with everyone's answers. Errors are as in a fit's `Summary`."""
 
     people: int
     asked: int

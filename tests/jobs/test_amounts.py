@@ -1,0 +1,247 @@
+"""A study in which an amount is decided, from the answers in its database to the report and the pages of its model."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.jobs.test_three_decisions import visible
+from tests.jobs.test_work import Here
+from tests.support.fitting import answered, study_of
+from tests.support.operating import operating
+
+from fairwise.errors import InputError
+from fairwise.jobs.fit_data import read_fit_data
+from fairwise.jobs.steps import JobFolder, perform
+from fairwise.languages import Language
+from fairwise.learning.regressor import PairwiseFairRegressor
+from fairwise.store.fit_files import MODEL, PRICES, Fitted, job_folder
+from fairwise.store.jobs import end, find_job, take
+from fairwise.study.fit_choices import FitChoices
+from fairwise.study.languages import language as participants_language
+from fairwise.web.console.rendering import console_language
+from fairwise.web.shared.pages import Pages
+from fairwise.web.shared.views import result_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.support.operating import Operating
+
+    from fairwise.study.folder import StudyFolder
+
+pytestmark = pytest.mark.slow
+AMOUNT = {"unit": "DM", "least": 0, "most": 10_000, "better": "more"}
+FORM = {"estimator": "tree", "max_depth": "2", "gamma": "0.05", "eta": "0.01", "aim": "own"}
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> StudyFolder:
+    return study_of(tmp_path_factory.mktemp("amounts"), amount=AMOUNT, treated_well="getting a larger amount")
+
+
+def learned(study: StudyFolder, opened: Operating, **form: str) -> None:
+    """Ask for a model in the console, and learn it."""
+    store = opened.site.host.store
+    page = opened.post("/fits", **{**FORM, **form})
+    assert page.url.path.startswith("/admin/fits/"), visible(page.text)
+    at = datetime.now(UTC)
+    job = store.change_now(lambda c: take(c, at, timedelta(hours=1)))
+    assert job is not None
+    folder = JobFolder(study.path, job)
+    folder.open()
+    data = read_fit_data(job, study.path, store, folder.unfinished)
+    perform(data, folder, Here(), lambda _share, _words: None)
+    folder.publish()
+    store.change_now(lambda c: end(c, job, "done", "", at))
+
+
+@pytest.fixture(scope="module")
+def console(study: StudyFolder) -> Iterator[Operating]:
+    """Where somebody asked for two models, which were learned."""
+    with operating(study.path, study.path / "study.sqlite") as opened:
+        opened.set_up()
+        answered(study, opened.site.host.store, 5)
+        learned(study, opened, name="Lend")
+        learned(study, opened, name="Lines", estimator="linear-regression", predicted="20", weighted="yes")
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def model(study: StudyFolder, console: Operating) -> PairwiseFairRegressor:
+    del console
+    files = job_folder(study.path, 1)
+    return PairwiseFairRegressor.load(files / MODEL, prices=files / PRICES)
+
+
+@pytest.fixture(scope="module")
+def fitted(study: StudyFolder, console: Operating) -> Fitted:
+    del console
+    found = Fitted.of(study.path, 1)
+    assert found is not None
+    return found
+
+
+def read(console: Operating, path: str, language: str = "en") -> str:
+    page = console.get(path, headers={"accept-language": language})
+    assert page.status_code == 200
+    return visible(page.text).replace("\N{NO-BREAK SPACE}", " ")
+
+
+def written(amount: float, language: Language | None = None) -> str:
+    """An amount as a page says it, with any space before its unit."""
+    return f"{(language or console_language('en')).quantity(amount)} DM"
+
+
+def test_numbers_are_those_of_the_model(study: StudyFolder, model: PairwiseFairRegressor, fitted: Fitted) -> None:
+    people, outcome = study.people(), study.outcome().to_numpy(dtype=float)
+    assert (model.outcome_range, model.larger_is_better, model.loss) == ((0, 10_000), True, "absolute")
+    assert list(fitted.good) == list(people.index)
+    assert list(fitted.good.values()) == pytest.approx((model.predict(people) / 10_000).tolist())
+    assert fitted.wrong is not None
+    drawn = (model.amount_probabilities(people) * np.abs(model.amounts_ - outcome[:, None])).sum(axis=1)
+    assert list(fitted.wrong.values()) == pytest.approx(drawn.tolist())
+    certificate = fitted.summary.certificate
+    assert np.mean(drawn) == pytest.approx(certificate.error)
+    assert np.abs(model.predict(people) - outcome).mean() == pytest.approx(certificate.mean_error)
+    assert certificate.error - certificate.lower_bound <= 1e-4 * 10_000 + 1e-9
+    own = fitted.own_place
+    assert own is not None
+    assert fitted.frontier[own].error == pytest.approx(certificate.error)
+    errors = [point.error for point in fitted.frontier]
+    assert len(errors) > 2
+    assert all(one >= other - 2.0 for one, other in pairwise(errors))  # each to 1e-4 of the range
+    assert fitted.summary.error_without <= errors[0] + 2.0
+    assert (fitted.influence, fitted.summary.held_out, fitted.summary.decisions) == (None, None, ())
+
+
+def test_less_may_be_better(tmp_path_factory: pytest.TempPathFactory) -> None:
+    study = study_of(tmp_path_factory.mktemp("fines"), amount={**AMOUNT, "better": "less"}, treated_well="a low fine")
+    with operating(study.path, study.path / "study.sqlite") as opened:
+        opened.set_up()
+        answered(study, opened.site.host.store, 3)
+        learned(study, opened, estimator="linear-regression")
+        found, files = Fitted.of(study.path, 1), job_folder(study.path, 1)
+        model = PairwiseFairRegressor.load(files / MODEL)
+        assert found is not None
+        given = model.predict(study.people())
+        assert list(found.good.values()) == pytest.approx((1 - given / 10_000).tolist())
+        amount = study.settings.amount
+        assert amount is not None
+        assert [amount.amount(value) for value in found.good.values()] == pytest.approx(given.tolist())
+
+
+def test_what_is_asked_for(console: Operating) -> None:
+    page = read(console, "/fits/new")
+    assert "Amounts are from 0 to 10,000 DM" in page
+    assert "the amounts of the two may differ by 1,000 DM" in page
+    assert "Linear regression" in page
+    for other in (
+        "Which outcome is the good one?",
+        "Rules about groups",
+        "By lot",
+        "Logistic",
+        "What each participant",
+    ):
+        assert other not in page
+
+
+def test_the_page_of_the_model(console: Operating, study: StudyFolder, fitted: Fitted) -> None:
+    page, certificate = read(console, "/fits/1"), fitted.summary.certificate
+    assert f"Mean error {written(certificate.error)} with the answers" in page
+    assert f"{written(certificate.mean_error)} of the mean that people are given" in page
+    assert f"below {written(certificate.lower_bound)}. That of this model is {written(certificate.error)}" in page
+    good, wrong = pd.Series(fitted.good), pd.Series(fitted.wrong)
+    people, outcome = study.people(), study.outcome()
+    for town in ("North", "South"):
+        those = people.index[people["town"] == town]
+        means = 10_000 * good[those].mean(), outcome[those].mean(), wrong[those].mean()
+        assert f"{town} {len(those)} {' '.join(map(written, means))}" in page
+    for other in ("in 100", "Wrong", "probability", "By lot", "by lot", "What each participant changes", "Chance"):
+        assert other not in page
+    german = read(console, "/fits/1", "de")
+    assert f"Mittlerer Fehler {written(certificate.error, console_language('de'))} mit den Antworten" in german
+
+
+@pytest.mark.parametrize("path", ["/fits", "/fits/2", "/fits/compare?a=1&b=2", "/results"])
+def test_no_page_counts_wrong_decisions(console: Operating, fitted: Fitted, path: str) -> None:
+    console.post("/fits/1/choose")
+    page = read(console, path)
+    assert "Wrong" not in page
+    assert "decisions in 100" not in page
+    error = fitted.summary.certificate.error
+    assert path == "/fits/2" or written(error) in page
+
+
+def test_two_models_are_compared(console: Operating, study: StudyFolder, fitted: Fitted) -> None:
+    other = Fitted.of(study.path, 2)
+    assert other is not None
+    one, two = fitted.summary.certificate.error, other.summary.certificate.error
+    sign = "+" if two > one else ""
+    line = f"Mean error with the answers {written(one)} {written(two)} {sign}{written(two - one)}"
+    assert line in read(console, "/fits/compare?a=1&b=2")
+
+
+def test_a_person_is_given_an_amount(console: Operating, study: StudyFolder, model: PairwiseFairRegressor) -> None:
+    person = study.people().iloc[[3]]
+    values = {f"value-{place}": str(person[column.name].iloc[0]) for place, column in enumerate(study.settings.columns)}
+    page = visible(console.post("/fits/1/score", **values).text).replace("\N{NO-BREAK SPACE}", " ")
+    amount = model.predict(person)[0]
+    assert f"gives this person {written(amount)} ." in page
+    for said in model.explain(person).to_frame()["amount"]:
+        assert f"% {written(said)}" in page
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_what_participants_read(study: StudyFolder, console: Operating, fitted: Fitted, language: str) -> None:
+    store, spoken = console.site.host.store, participants_language(language)
+    job = store.read_now(lambda c: find_job(c, 1))
+    assert job is not None
+    found = store.read_now(lambda c: result_of(c, study, job, 1, "en"))
+    assert found is not None
+    page = visible(Pages(study.settings, "", "", spoken=spoken).result(None, found)).replace("\N{NO-BREAK SPACE}", " ")
+    summary = fitted.summary
+    about = {
+        "en": f"off by about {written(summary.certificate.error)} on average",
+        "de": f"im Durchschnitt um etwa {written(summary.certificate.error, spoken)} daneben",
+    }
+    assert about[language] in page
+    assert written(summary.error_without, spoken) in page
+    assert "decisions" not in page
+
+
+def test_a_point_of_the_frontier_is_learned(console: Operating) -> None:
+    assert console.post("/fits/1/point", at="0").url.path == "/admin/fits/3"
+
+
+def test_the_report_tells_of_amounts(console: Operating, study: StudyFolder, fitted: Fitted) -> None:
+    assert console.get("/fits/1/report").status_code == 200
+    folder = job_folder(study.path, 1)
+    english = visible((folder / "report.html").read_text(encoding="utf-8")).replace("\N{NO-BREAK SPACE}", " ")
+    assert written(fitted.summary.certificate.error) in english
+    assert written(fitted.summary.certificate.mean_error) in english
+    assert "wrong decisions in 100" not in english.lower()
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"favorable_label": "0"}, "says which amounts are better"),
+        ({"deterministic": True}, "without a lot"),
+        ({"group_rules": [{"rate": "dp", "bound": 0.1, "column": "town"}]}, "amounts have none"),
+        ({"estimator": "logistic"}, "must be one of tree, linear-regression"),
+    ],
+)
+def test_what_amounts_do_not_go_with(study: StudyFolder, asked: dict[str, Any], told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        FitChoices.checked({"name": "x", "estimator": "tree", **asked}, study)
+
+
+def test_linear_regression_is_for_amounts(tmp_path_factory: pytest.TempPathFactory) -> None:
+    labels = study_of(tmp_path_factory.mktemp("labels"))
+    with pytest.raises(InputError, match="must be one of tree, linear, logistic"):
+        FitChoices.checked({"name": "x", "estimator": "linear-regression", "favorable_label": "0"}, labels)
