@@ -160,7 +160,7 @@ def test_the_page_of_the_model(console: Operating, study: StudyFolder, fitted: F
     for town in ("North", "South"):
         those = people.index[people["town"] == town]
         means = 10_000 * good[those].mean(), outcome[those].mean(), wrong[those].mean()
-        assert f"{town} {len(those)} {' '.join(map(written, means))}" in page
+        assert f"{town} {len(those)} {' '.join(map(console_language('en').quantity, means))}" in page
     for other in ("in 100", "Wrong", "probability", "By lot", "by lot", "What each participant changes", "Chance"):
         assert other not in page
     german = read(console, "/fits/1", "de")

@@ -244,6 +244,7 @@ def _limit(allowance: float | None, spoken: Language) -> str:
 WIDTH, HEIGHT = 640, 340
 _LEFT, _RIGHT, _TOP, _BOTTOM = 72, 20, 18, 58
 _TICKS = 5
+_DIGITS, _WIDE_LEFT = 3, 116  # errors of more digits need more room; the style sheet knows both numbers
 
 
 @dataclass(frozen=True)
@@ -271,6 +272,11 @@ class Figure:
     bottom: int = HEIGHT - _BOTTOM
 
     @property
+    def is_wide(self) -> bool:
+        """Whether it leaves more room for the numbers at its side."""
+        return self.left > _LEFT
+
+    @property
     def line(self) -> str:
         """Through all points."""
         return " ".join(f"{x:.1f},{y:.1f}" for x, y in self.spots)
@@ -279,18 +285,21 @@ class Figure:
 def drawn(etas: Sequence[float], errors: Sequence[float], scale: float = 100) -> Figure:
     """Return the figure of a frontier of one point or more; an error is written as so many times what it is."""
     across, upwards = _ticks(min(etas), max(etas)), _ticks(min(errors), max(errors), 0.5 / scale)
+    digits = max(0, math.ceil(-math.log10(scale * (upwards[1] - upwards[0])) - 1e-9))
+    words = [f"{scale * error:.{digits}f}" for error in upwards]
+    left = _LEFT if max(len(word.replace(".", "")) for word in words) <= _DIGITS else _WIDE_LEFT
 
     def x_of(eta: float) -> float:
-        return _LEFT + (eta - across[0]) / (across[-1] - across[0]) * (WIDTH - _LEFT - _RIGHT)
+        return left + (eta - across[0]) / (across[-1] - across[0]) * (WIDTH - left - _RIGHT)
 
     def y_of(error: float) -> float:
         return HEIGHT - _BOTTOM - (error - upwards[0]) / (upwards[-1] - upwards[0]) * (HEIGHT - _TOP - _BOTTOM)
 
-    digits = max(0, math.ceil(-math.log10(scale * (upwards[1] - upwards[0])) - 1e-9))
     return Figure(
         spots=tuple((x_of(eta), y_of(error)) for eta, error in zip(etas, errors, strict=True)),
         across=tuple(Tick(x_of(eta), f"{eta:g}") for eta in across),
-        upwards=tuple(Tick(y_of(error), f"{scale * error:.{digits}f}") for error in upwards),
+        upwards=tuple(Tick(y_of(error), word) for error, word in zip(upwards, words, strict=True)),
+        left=left,
     )
 
 
