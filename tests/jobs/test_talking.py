@@ -15,7 +15,7 @@ from tests.support.rounds_on_store import PAIRS, TWO_ARMS, play_two_rounds
 
 from fairwise.jobs.fit_data import read_fit_data
 from fairwise.jobs.steps import JobFolder, perform
-from fairwise.jobs.talking import NO_CONTROL, effects_in_words, effects_of
+from fairwise.jobs.talking import NO_CONTROL, NOT_LEARNED, effects_in_words, effects_of
 from fairwise.store.arm_tables import SecondRound, finished_second_round
 from fairwise.store.export import judgments
 from fairwise.store.fit_files import EFFECTS, REPORTS, SUMMARY, job_folder
@@ -41,18 +41,20 @@ class Here:
         return function(*arguments)
 
 
+ROUNDS: dict[str, Any] = {"design": {"fixed": PAIRS}, "deliberation": {"on": True}, "arms": TWO_ARMS}
+
+
 @pytest.fixture
 def talked(tmp_path: Path) -> Iterator[tuple[StudyFolder, Store]]:
-    rounds: dict[str, Any] = {"design": {"fixed": PAIRS}, "deliberation": {"on": True}, "arms": TWO_ARMS}
-    study = study_of(tmp_path, n_people=40, pairs_each=PAIRS, **rounds)
+    study = study_of(tmp_path, n_people=40, pairs_each=PAIRS, **ROUNDS)
     with closing(Store.open(study.path / "study.sqlite", study.fingerprint)) as store:
         play_two_rounds(study, store)
         yield study, store
 
 
-def fitted(study: StudyFolder, store: Store) -> Path:
+def fitted(study: StudyFolder, store: Store, **settings: Any) -> Path:
     """A fit made in this process; returns its folder."""
-    job_id = submitted(store, frontier=False, influence=False)
+    job_id = submitted(store, frontier=False, influence=False, **settings)
     job = store.change_now(partial(take, at=datetime.now(UTC), stale=timedelta(hours=1)))
     assert job is not None
     folder = JobFolder(study.path, job)
@@ -96,6 +98,18 @@ def test_a_fit_of_a_closed_study_tells_what_talking_did(talked: tuple[StudyFolde
     assert all(german != english for english, german in found["languages"]["de"].items())
     for code, heading in (("en", "What talking did"), ("de", "Was das Gespräch bewirkt hat")):
         assert heading in (home / REPORTS[code]).read_text(encoding="utf-8")
+
+
+def test_of_amounts_it_is_told_what_people_changed_and_not_what_is_learned(tmp_path: Path) -> None:
+    study = study_of(tmp_path, n_people=40, pairs_each=PAIRS, amount={"least": 0, "most": 10_000}, **ROUNDS)
+    with closing(Store.open(study.path / "study.sqlite", study.fingerprint)) as store:
+        play_two_rounds(study, store)
+        store.change_now(partial(set_state, state="closed"))
+        home = fitted(study, store, favorable_label=None)
+    found = json.loads((home / EFFECTS).read_text(encoding="utf-8"))
+    assert [line["arm"] for line in found["arms"]] == ["again", "talk", "everyone"]
+    assert found["learned"] is None
+    assert NOT_LEARNED in found["notes"]
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,14 @@ from fairwise.auditing.arms import ARM, CONTROL
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
 from fairwise.languages import SOURCE
+from fairwise.learning.regressor import PairwiseFairRegressor
 from fairwise.reporting.sentences import translated
 from fairwise.reporting.words import words_in
 from fairwise.store.fit_files import REPORTS
 
 if TYPE_CHECKING:
+    from fairwise.auditing.error_measure import Model
     from fairwise.jobs.fit_data import FitData
-    from fairwise.learning.estimator import PairwiseFairClassifier
     from fairwise.store.arm_tables import SecondRound
 
 NO_CONTROL = "No arm can be compared with, so talking cannot be told apart from being asked twice."
@@ -26,12 +27,14 @@ NOT_LEARNED = "What would be learned before and after cannot be compared for thi
 _PANELS, _ASSIGNMENTS = 40, 99
 
 
-def talking_did(data: FitData, model: PairwiseFairClassifier) -> Effects:
+def talking_did(data: FitData, model: Model) -> Effects:
     """What people changed in a second round, and what that does to such a model, at its own gamma and eta."""
     assert data.second_round is not None
     found = effects_of(data.judgments, data.second_round)
     if found.judges.empty:
         return found
+    if isinstance(model, PairwiseFairRegressor):
+        return replace(found, notes=(*found.notes, NOT_LEARNED))
     groups = data.groups.iloc[:, 0] if data.groups is not None and data.groups.shape[1] == 1 else None
     arms = data.second_round.arms.reindex(data.judgments.judges)
     if found.control is None:
