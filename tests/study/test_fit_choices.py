@@ -34,7 +34,7 @@ def test_every_kind_of_model_in_the_list_is_allowed(estimator: str) -> None:
     ("changed", "said"),
     [
         ({"name": " "}, "The name of the model must have"),
-        ({"estimator": "neural"}, "The kind of model must be one of linear, tree, logistic."),
+        ({"estimator": "neural"}, "The kind of model must be one of linear, tree, logistic, linear-regression."),
         ({"max_depth": 4}, "The depth of a tree must be a whole number from 1 to 3."),
         ({"gamma": "much"}, "(gamma) must be a number from 0 to 1, such as 0.1."),
         ({"gamma": float("nan")}, "(gamma) must be"),
