@@ -287,7 +287,8 @@ def drawn(etas: Sequence[float], errors: Sequence[float], scale: float = 100) ->
     across, upwards = _ticks(min(etas), max(etas)), _ticks(min(errors), max(errors), 0.5 / scale)
     digits = max(0, math.ceil(-math.log10(scale * (upwards[1] - upwards[0])) - 1e-9))
     words = [f"{scale * error:.{digits}f}" for error in upwards]
-    left = _LEFT if max(len(word.replace(".", "")) for word in words) <= _DIGITS else _WIDE_LEFT
+    wide = scale == 1 and max(len(word.replace(".", "")) for word in words) > _DIGITS  # amounts; errors are below 100
+    left = _WIDE_LEFT if wide else _LEFT
 
     def x_of(eta: float) -> float:
         return left + (eta - across[0]) / (across[-1] - across[0]) * (WIDTH - left - _RIGHT)
