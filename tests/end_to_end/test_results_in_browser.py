@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.support.accessible import axe_on
-from tests.support.fits import done_job, wanted
+from tests.support.fits import done_job, point, wanted
 from tests.support.fitting import answered, study_of, working
 from tests.support.served import browsing, practise, press
 from tests.support.served_site import ServedSite, serving_site
@@ -109,6 +109,22 @@ def test_the_marker_is_moved_by_keys_by_mouse_and_stays_after_a_reload(
         is_accessible(page)
         press(page, page.get_by_role("button", name="Stop learning it"))
         page.get_by_text("The learning of this model was stopped").wait_for()
+
+
+@pytest.mark.parametrize("options", [{}, PHONE], ids=["desktop", "phone"])
+def test_the_knob_is_below_the_marker_beside_errors_of_many_digits(
+    browser: Browser, tmp_path: Path, options: dict[str, Any]
+) -> None:
+    study = study_of(tmp_path, pairs_each=PAIRS, amount={"unit": "DM", "least": 0, "most": 10_000, "better": "more"})
+    with serving_site(study.path, tmp_path / "study.sqlite") as found, browsing(browser, **options) as (_, page):
+        curve = [point(eta, error, []) for eta, error in ((0, 2310.5), (0.02, 2160.25), (0.04, 2107.5))]
+        good = dict.fromkeys(study.person_ids, 0.5)
+        done_job(found.site.host.store, study.path, good, settings=wanted(favorable_label=None), points=curve)
+        found.set_up(page)
+        for at in range(len(curve)):
+            page.goto(f"{found.address}/admin/fits/1?at={at}")
+            assert knob_is_below_the_marker(page)
+            is_accessible(page)
 
 
 def test_without_scripts_the_marker_goes_by_links(browser: Browser, served: ServedSite) -> None:

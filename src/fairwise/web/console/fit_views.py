@@ -272,7 +272,7 @@ class Figure:
     bottom: int = HEIGHT - _BOTTOM
 
     @property
-    def is_wide(self) -> bool:
+    def has_long_numbers(self) -> bool:
         """Whether it leaves more room for the numbers at its side."""
         return self.left > _LEFT
 
