@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import datetime
 from pathlib import Path
 
@@ -12,25 +13,42 @@ from fairwise.errors import InputError
 from fairwise.study.designs import ArmTurns
 from fairwise.study.folder import StudyFolder
 
+_LATE_SECONDS = 60.0
+"""So much later than the next one somebody's time may be who was kept before them."""
 
-def check_arms(path: Path, study: StudyFolder, people: pd.DataFrame) -> int:
-    """Draw everyone's arm again from the seed and their turn, and check the turn; returns how many have one."""
+
+def check_arms(
+    path: Path, study: StudyFolder, people: pd.DataFrame, versions: pd.DataFrame, last_number: int | None
+) -> int:
+    """Draw everyone's arm again from the seed and their turn, and check the turn; returns how many have one.
+
+    `versions` are all answers and `last_number` the last that a participant was given, if it is known.
+    """
     if not study.settings.arms:
         if (people[people.columns.intersection(["arm", "arm_turn"])] != "").any(axis=None):
             raise InputError(f"{path}: {PARTICIPANTS} has arms, but this study has none")
         return 0
     if missing := [name for name in ("arm", "arm_turn") if name not in people]:
         raise InputError(f"{path}: {PARTICIPANTS} has no column {missing[0]!r}: arms cannot be checked")
-    if study.arms_at_start is not None:
+    late = study.arms_at_start is None
+    if not late:
         _check_slots(path, people)
-    late, turns = study.arms_at_end, study.arms_at_start or study.arms_at_end
+    _check_turns(path, study, people, late=late)
+    if last_number is not None and (not late or _clock_ran_on(versions)):
+        _check_order(path, people, last_number - len(people), late=late)
+    return int((people["arm"] != "").sum())
+
+
+def _check_turns(path: Path, study: StudyFolder, people: pd.DataFrame, *, late: bool) -> None:
+    """Turns are those of the slots or, if `late`, of those who finished alone; each gives its arm."""
+    turns = study.arms_at_start or study.arms_at_end
     assert turns is not None
     taken: dict[str, str] = {}
     for number, slot, ended, arm, turn in zip(
         *(people[name] for name in ("number", "slot", "finished_at", "arm", "arm_turn")), strict=True
     ):
         who = f"{path}: participant {number}"
-        if late is not None:
+        if late:
             if bool(turn) != bool(ended):
                 needed = "one, as they finished" if ended else "none, as they did not finish"
                 raise InputError(f"{who} has the turn {turn!r} in the order of the arms; needed: {needed}")
@@ -41,7 +59,6 @@ def check_arms(path: Path, study: StudyFolder, people: pd.DataFrame) -> int:
         elif turn != slot:
             raise InputError(f"{who} has the turn {turn!r} in the order of the arms; needed: their slot, {slot}")
         _check_arm(who, study.settings.seed, turns, turn, arm)
-    return int((people["arm"] != "").sum())
 
 
 def _check_arm(who: str, seed: int, turns: ArmTurns, turn: str, arm: str) -> None:
@@ -64,3 +81,38 @@ def _check_slots(path: Path, people: pd.DataFrame) -> None:
             raise InputError(
                 f"{path}: participant {number} has slot {slot}, in which participant {holder} had finished before"
             )
+
+
+def _check_order(path: Path, people: pd.DataFrame, gone: int, *, late: bool) -> None:
+    """Everyone took the lowest turn that nobody had: else people could be exchanged between arms by their turns.
+
+    A turn is passed over if nobody is known who had it when somebody took a higher one. Only one of those who are
+    `gone` can have had it then. Who began is numbered; who finished is in the order of times, which are not exact.
+    """
+    there = people[people["arm_turn"] != ""]
+    moments = there["finished_at"].map(_seconds) if late else there["number"].map(float)
+    later, first = _LATE_SECONDS if late else 0.0, dict[int, float]()
+    for turn, moment in zip(there["arm_turn"].map(int), moments, strict=True):
+        first[turn] = min(first.get(turn, moment), moment)
+    passed_over, soonest = max(first, default=-1) + 1 - len(first), math.inf
+    for turn in sorted(first, reverse=True):
+        passed_over += first[turn] > soonest + later
+        soonest = min(soonest, first[turn])
+    if passed_over > gone:
+        raise InputError(
+            f"{path}: turns in the order of the arms that were passed over: {passed_over}; allowed: {gone}, as many as "
+            "participants are gone. Somebody has another's turn, and so another's arm"
+        )
+
+
+def _clock_ran_on(versions: pd.DataFrame) -> bool:
+    """Whether answers have times in the order in which they were kept; else times prove nothing."""
+    if "sequence" not in versions:
+        return False
+    order = versions["sequence"].map(int).argsort()
+    times = versions["answered_at"].iloc[order].map(_seconds)
+    return bool((times >= times.cummax() - _LATE_SECONDS).all())
+
+
+def _seconds(moment: str) -> float:
+    return datetime.fromisoformat(moment).timestamp()

@@ -113,7 +113,7 @@ def verify(bundle: Bundle) -> Verified:
         without_text=_check_consents(path, study, people, tables[CONSENTS]),
         fairwise=bundle.manifest["fairwise"],
         fingerprint=study.fingerprint,
-        arms=check_arms(path, study, people),
+        arms=check_arms(path, study, people, versions, bundle.manifest.get("last_number")),
         coarse=bundle.manifest.get("coarse", False),
     )
 

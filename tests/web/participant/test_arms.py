@@ -270,6 +270,68 @@ def test_nobody_chose_an_arm_by_taking_the_slot_of_someone_who_had_finished(bund
         verify_bundle(changed(bundle, in_table(PARTICIPANTS, take_first_slot), forge=True))
 
 
+EXCHANGED = r"turns in the order of the arms that were passed over: 1; allowed: 0"
+
+
+def exchange(one: int, other: int) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """Let two people change places in the order of the arms."""
+
+    def change(table: pd.DataFrame) -> pd.DataFrame:
+        names = ["slot", "arm_turn", "arm"]
+        table.loc[[one, other], names] = table.loc[[other, one], names].to_numpy()
+        return table
+
+    return change
+
+
+def test_two_people_exchanged_between_arms_are_found(make_study: Callable[..., StudyFolder], tmp_path: Path) -> None:
+    early = make_study(arms=[{"name": "zebra"}, {"name": "okapi", "buttons": "reversed"}], pairs=3)
+    with visiting(early, tmp_path / "study.sqlite") as visit:
+        for _ in range(4):
+            visit.client.cookies.clear()
+            last = visit.begin()
+        arms = arms_of(visit)
+        visit.store.read_now(lambda connection: write_bundle(tmp_path / "bundle.zip", early, connection))
+        assert verify_bundle(tmp_path / "bundle.zip").arms == 4
+        other = next(place for place in range(1, 4) if arms[place] != arms[0])
+        forged = changed(tmp_path / "bundle.zip", in_table(PARTICIPANTS, exchange(0, other)), forge=True)
+        with pytest.raises(InputError, match=EXCHANGED):
+            verify_bundle(forged)
+        # Whoever takes the place of one who withdrew is in order.
+        visit.post(f"{last}/withdraw", **hidden(visit.get(f"{last}/withdraw")))
+        for _ in range(2):
+            visit.client.cookies.clear()
+            visit.begin()
+        (tmp_path / "bundle.zip").unlink()
+        visit.store.read_now(lambda connection: write_bundle(tmp_path / "bundle.zip", early, connection))
+    assert verify_bundle(tmp_path / "bundle.zip").arms == 5
+
+
+def test_two_people_exchanged_who_finished_at_other_times_are_found(
+    make_study: Callable[..., StudyFolder], tmp_path: Path
+) -> None:
+    talking = {"deliberation": {"on": True}, "design": {"fixed": 2}}
+    study = make_study(arms=[{"name": "zebra"}, {"name": "okapi", "reasons": False}], pairs=3, **talking)
+    with visiting(study, tmp_path / "study.sqlite") as visit:
+        for _ in range(4):
+            visit.client.cookies.clear()
+            mine = visit.begin()
+            answer_all(visit, mine)
+            visit.post(f"{mine}/closing", **hidden(visit.get(f"{mine}/closing")))
+        arms = arms_of(visit)
+        visit.store.read_now(lambda connection: write_bundle(tmp_path / "bundle.zip", study, connection))
+
+    def hours_apart(table: pd.DataFrame) -> pd.DataFrame:
+        table["finished_at"] = [f"2099-01-01T{hour:02}:00:00+00:00" for hour in range(len(table))]
+        return table
+
+    apart = changed(tmp_path / "bundle.zip", in_table(PARTICIPANTS, hours_apart), forge=True)
+    assert verify_bundle(apart).arms == 4
+    other = next(place for place in range(1, 4) if arms[place] != arms[0])
+    with pytest.raises(InputError, match=EXCHANGED):
+        verify_bundle(changed(apart, in_table(PARTICIPANTS, exchange(0, other)), forge=True))
+
+
 def test_arms_in_the_bundle_of_a_study_without_any(make_study: Callable[..., StudyFolder], tmp_path: Path) -> None:
     study = make_study(pairs=3)
     with visiting(study, tmp_path / "study.sqlite") as visit:
