@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fairwise.store import answers, participants
+from fairwise.store.writer import Joint
 from fairwise.study.designs import ShownPair
 from fairwise.study.stages import Stage
 
@@ -56,7 +57,7 @@ class Someone:
     def answer(self, position: int, answer: Answer, nonce: str, key: str | None = None, why: str = "") -> int:
         key = key or self.read(shown_pair, position=position).key
         new = answers.NewAnswer(key, nonce, answer, why, None, 1.0, NOW)
-        return int(self.write(partial(answers.record, token_hash=self.token, new=new)))
+        return int(self.write(Joint(answers.record_all, answers.SentAnswer(self.token, new, answers.record))))
 
     def finish(self) -> None:
         self.write(partial(participants.finish, token_hash=self.token, rules="", expressible="", comments="", at=NOW))

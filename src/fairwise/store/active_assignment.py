@@ -6,21 +6,17 @@ has been shown everything, whatever happened on the way.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import TypeAlias
 
 import sqlalchemy as sa
 
 from fairwise.judgments import Answer
-from fairwise.store.answers import CURRENT, HAS_ANSWER, Appearance, NewAnswer, appearances_of
+from fairwise.store.answers import CURRENT, HAS_ANSWER, Appearance, Keep, NewAnswer, appearances_of
 from fairwise.store.answers import record as record_answer
 from fairwise.store.tables import answer_models, answers, appearances, participants
 from fairwise.study.active.model import ParticipantAnswer
 from fairwise.study.designs import ShownPair
-
-Keep: TypeAlias = "Callable[[sa.Connection, bytes, NewAnswer], int]"
 
 
 @dataclass(frozen=True)

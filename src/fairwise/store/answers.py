@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import sqlalchemy as sa
 
 from fairwise.judgments.answer import Answer
+from fairwise.store.answer_batch import ANSWERED, LATER, AnswerBatch, is_last, padded
 from fairwise.store.errors import AlreadyFinished, ChangedTooOften, NotShownAgain, NotYet, Unknown
 from fairwise.store.study_state import (
     FIRST,
-    ROUND,
-    ROUND_OVER,
     SECOND,
-    STATE,
     Standing,
     refuse_other_round,
     refuse_unless_open,
@@ -80,12 +79,6 @@ class NewAnswer:
 
 
 # Every question about answers is one of these three with a WHERE of its own; without an answer, its columns are empty.
-_later = answers.alias()
-
-
-def _is_last(*same: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
-    last = sa.select(sa.func.max(_later.c.version)).where(_later.c.appearance_id == appearances.c.id, *same)
-    return answers.c.version == last.correlate(appearances, answers).scalar_subquery()
 
 
 def _pairs_with(which: sa.ColumnElement[bool]) -> Query:
@@ -107,65 +100,21 @@ def _pairs_with(which: sa.ColumnElement[bool]) -> Query:
 ALL_VERSIONS = _pairs_with(sa.true())
 """Pairs with every version of their answers."""
 
-CURRENT = _pairs_with(_is_last())
+CURRENT = _pairs_with(is_last())
 """Pairs with their current answers."""
 
-LAST_OF_EACH_ROUND = _pairs_with(_is_last(_later.c.round == answers.c.round))
+LAST_OF_EACH_ROUND = _pairs_with(is_last(LATER.c.round == answers.c.round))
 """Pairs with the current answer of each round that has one; for many participants at once."""
 
 HAS_ANSWER = answers.c.id.is_not(None)
 
-_others, _first = appearances.alias(), answers.alias()
-# A question about each of a participant's pairs: asked of all at once, PostgreSQL would read everybody's answers.
-_first_version = (
-    sa.select(_first.c.version)
-    .where(_first.c.appearance_id == _others.c.id, _first.c.version == 1)
-    .correlate(_others)
-    .scalar_subquery()
-)
-HAS_ANSWERED = (
-    sa.select(_first_version)
-    .where(_others.c.participant_id == participants.c.id, _first_version.is_not(None))
-    .correlate(participants)
-    .exists()
-)
-"""Of a participant, whether any pair has an answer."""
-
-_answered = (
-    sa.select(sa.func.count(_first_version))
-    .where(_others.c.participant_id == participants.c.id)
-    .correlate(participants)
-    .scalar_subquery()
-)
 _CURRENT_OF_TOKEN = CURRENT.where(participants.c.token_hash == sa.bindparam("token_hash"))
-_AT_POSITION = _CURRENT_OF_TOKEN.add_columns(_answered.label("answered")).where(
-    appearances.c.position == sa.bindparam("position")
-)
 _VERSIONS_OF_TOKEN = ALL_VERSIONS.where(participants.c.token_hash == sa.bindparam("token_hash"), HAS_ANSWER)
-_APPEARANCE = (
-    sa.select(
-        appearances.c.id,
-        appearances.c.position,
-        participants.c.stage,
-        participants.c.consented_at,
-        STATE.label("state"),
-        ROUND.label("round"),
-        ROUND_OVER.label("round_over"),
-        HAS_ANSWERED.label("has_answered"),
-    )
-    .select_from(appearances)
-    .join(participants, appearances.c.participant_id == participants.c.id)
-    .where(appearances.c.key == sa.bindparam("key"), participants.c.token_hash == sa.bindparam("token_hash"))
-    .with_for_update(of=appearances)  # several processes on PostgreSQL take turns at one pair
-)
 # Whatever is looked up of earlier versions is found by an index, and bounded: an answer costs the same however many
 # came before it.
 _of_pair = answers.c.appearance_id == sa.bindparam("appearance_id")
 _what = (answers.c.answer, answers.c.why, answers.c.confidence)
-_last = sa.select(answers.c.version, *_what, answers.c.seconds, answers.c.round)
-_LAST = _last.where(_of_pair).order_by(answers.c.version.desc()).limit(1)
 _OF_FORM = sa.select(*_what).where(_of_pair, answers.c.nonce.in_(sa.bindparam("nonces", expanding=True)))
-_INSERT = sa.insert(answers)
 _of_form = (repeats.c.appearance_id == sa.bindparam("appearance_id")) & (repeats.c.nonce == sa.bindparam("nonce"))
 _REPEATED = (
     sa.select(answers.c.version, *_what)
@@ -214,10 +163,40 @@ def appearance_at(
 
     It may not be laid out yet, if it is one of so many `places`.
     """
-    row = connection.execute(_AT_POSITION, {"token_hash": token_hash, "position": position}).one_or_none()
-    if row is None:
+    (found,) = appearances_at(connection, [(token_hash, position)])
+    if found is None:
         raise NotYet if 1 <= position <= places and appearances_of(connection, token_hash) else Unknown
-    return _appearances([row])[0], int(row.answered)
+    return found
+
+
+def appearances_at(
+    connection: sa.Connection, wanted: Sequence[tuple[bytes, int]]
+) -> list[tuple[Appearance, int] | None]:
+    """For several, each with the hash of their token and a position: the pair that is there, if one is laid out.
+
+    With it comes how many of all the participant's pairs have an answer.
+    """
+    asked, parameters = padded(wanted), dict[str, object]()
+    for place, (token_hash, position) in enumerate(asked):
+        parameters[f"token_hash_{place}"], parameters[f"position_{place}"] = token_hash, position
+    rows = {row.place: row for row in connection.execute(_at_positions(len(asked)), parameters)}
+    found = [rows.get(place) for place in range(len(wanted))]
+    return [None if row is None else (_appearances([row])[0], int(row.answered)) for row in found]
+
+
+@cache
+def _at_positions(number: int) -> Query:
+    """Pairs with current answers at so many positions."""
+    # As text: whatever SQLAlchemy has for rows of values, it compiles anew each time.
+    rows = [
+        f"SELECT {row} AS place, :token_hash_{row} AS token_hash, :position_{row} AS position" for row in range(number)
+    ]
+    hashes = [sa.bindparam(f"token_hash_{row}", type_=sa.LargeBinary) for row in range(number)]
+    positions = [sa.bindparam(f"position_{row}", type_=sa.Integer) for row in range(number)]
+    text = sa.text(" UNION ALL ".join(rows)).bindparams(*hashes, *positions)
+    wanted = text.columns(place=sa.Integer, token_hash=sa.LargeBinary, position=sa.Integer).cte("wanted")
+    at = (participants.c.token_hash == wanted.c.token_hash) & (appearances.c.position == wanted.c.position)
+    return CURRENT.add_columns(ANSWERED.label("answered"), wanted.c.place).where(at).order_by(None)
 
 
 def current_answers(connection: sa.Connection, number: int) -> list[PairAnswer]:
@@ -246,8 +225,9 @@ def record(
     asked: int = FIRST,
     until: datetime | None = None,
     talked: bool = False,
+    batch: AnswerBatch | None = None,
 ) -> int:
-    """Keep an answer; returns the position of its pair.
+    """Keep an answer, or add it to a `batch`; returns the position of its pair.
 
     The first answer is version 1. A form sent again, or one that says what is current already, changes nothing;
     anything else is a new version, and the old ones stay, up to MOST_VERSIONS of them in each round. In a second look,
@@ -259,9 +239,8 @@ def record(
     keeps an answer is told apart from one who was never asked again. So it is, too, if others `talked` about it in a
     room with whoever answers; an answer given alone must have come before.
     """
-    pair = connection.execute(_APPEARANCE, {"key": new.key, "token_hash": token_hash}).one_or_none()
-    if pair is None:
-        raise Unknown
+    batch = batch or AnswerBatch(connection)
+    pair, last = batch.find(token_hash, new.key)
     refuse_unless_open(pair.state)  # known without another question
     refuse_other_round(Standing(round=pair.round, round_over=pair.round_over), asked, new.at, until)
     _refuse_at(pair.stage, asked)
@@ -269,9 +248,9 @@ def record(
     if again and not talked and (shown_again is None or pair.position not in shown_again(connection, token_hash)):
         raise NotShownAgain
     if before_first is not None and not pair.has_answered:
+        batch.write()  # which may be too many answers for this one
         before_first(connection, token_hash)
     position = int(pair.position)
-    last = connection.execute(_LAST, {"appearance_id": pair.id}).one_or_none()
     form = new.nonce.partition("+")[0]
     of_this_form = [] if last is None else _contents_of_form(connection, pair.id, form)
     if talked and last is None:
@@ -285,8 +264,7 @@ def record(
         raise ChangedTooOften
     # One form with two different answers: someone pressed another button before the first reply came.
     nonce = f"{form}+{len(of_this_form)}" if of_this_form else form
-    connection.execute(
-        _INSERT,
+    batch.add(
         {
             "appearance_id": pair.id,
             "version": version,
@@ -301,6 +279,31 @@ def record(
         },
     )
     return position
+
+
+class Keep(Protocol):
+    """How an answer is kept: :func:`record`, or something around it."""
+
+    def __call__(
+        self, connection: sa.Connection, token_hash: bytes, new: NewAnswer, *, batch: AnswerBatch | None = None
+    ) -> int:
+        """Return the position of its pair."""
+
+
+class SentAnswer(NamedTuple):
+    """An answer as it came, and how it is kept."""
+
+    token_hash: bytes
+    new: NewAnswer
+    keep: Keep
+
+
+def record_all(connection: sa.Connection, sent: Sequence[SentAnswer]) -> list[int]:
+    """Keep answers that came at the same time; returns the positions of their pairs. If one is refused, all are."""
+    batch = AnswerBatch(connection, [(one.token_hash, one.new.key) for one in sent])
+    positions = [one.keep(connection, one.token_hash, one.new, batch=batch) for one in sent]
+    batch.write()
+    return positions
 
 
 def _refuse_at(stage: str, asked: int) -> None:
@@ -334,7 +337,7 @@ def _is_repeat(
     """
     form = {"appearance_id": appearance_id, "nonce": nonce}
     remembered = {number: tuple(what) for number, *what in connection.execute(_REPEATED, form)}
-    if not new.says(*current[1:4]):
+    if not new.says(current.answer, current.why, current.confidence):
         return any(new.says(*said) for said in remembered.values())
     if current.version not in remembered and connection.execute(_HOW_MANY_REPEATS, form).scalar_one() < _MOST_REPEATS:
         connection.execute(sa.insert(repeats), {**form, "version": current.version})

@@ -11,7 +11,8 @@ import pandas as pd
 import sqlalchemy as sa
 
 from fairwise.judgments import Judgments
-from fairwise.store.answers import HAS_ANSWER, HAS_ANSWERED, LAST_OF_EACH_ROUND
+from fairwise.store.answer_batch import HAS_ANSWERED
+from fairwise.store.answers import HAS_ANSWER, LAST_OF_EACH_ROUND
 from fairwise.store.exclusions import IS_EXCLUDED
 from fairwise.store.questions import PREFIX, as_columns
 from fairwise.store.tables import (

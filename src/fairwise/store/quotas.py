@@ -11,7 +11,7 @@ from typing import Self
 import sqlalchemy as sa
 
 from fairwise.judgments.answer import PairDesign
-from fairwise.store.answers import HAS_ANSWERED
+from fairwise.store.answer_batch import HAS_ANSWERED
 from fairwise.store.errors import Full, Unknown
 from fairwise.store.exclusions import exclude
 from fairwise.store.tables import answers, appearances, counters, participants

@@ -8,14 +8,13 @@ from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from threading import Lock, Thread
+from threading import Lock
 from time import monotonic
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
 import sqlalchemy as sa
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.exc import DBAPIError
 
 from fairwise.errors import InputError
 from fairwise.store.engine import (
@@ -31,129 +30,8 @@ from fairwise.store.erasure import keep_newest_time
 from fairwise.store.errors import StoreUnavailable
 from fairwise.store.failures import FailedWrites
 from fairwise.store.identity import check_identity, identity_in, record_identity, require_same
-from fairwise.store.log_lines import with_log_lines
 from fairwise.store.tables import database_identity, participants, study
-
-Change = Callable[[sa.Connection], Any]
-Waiting = tuple[Change, Future[Any], float]
-_MOST_AT_ONCE = 256
-_TRIES = 3
-
-
-class Writer:
-    """Runs changes, each a function of a connection, one after the other; the future is done after the commit.
-
-    A commit that waits for the disk takes milliseconds, an answer a fraction of one. So all changes go through one
-    thread, which takes as many as are waiting, runs them in one transaction, and tells each only after the commit.
-    """
-
-    def __init__(self, engine: sa.Engine, seconds: float, make_sure: Callable[[], None]) -> None:
-        """After so many `seconds` nothing is tried again; `make_sure` raises if what was written could not be found."""
-        self._engine, self._seconds, self._make_sure = engine, seconds, make_sure
-        self.failed = FailedWrites("The database")
-        self._jobs: SimpleQueue[Waiting | None] = SimpleQueue()
-        self._closed = False
-        self._thread = Thread(target=with_log_lines(self._work), name="fairwise-writer", daemon=True)
-        self._thread.start()
-
-    def submit(self, change: Change) -> Future[Any]:
-        if self._closed:
-            raise StoreUnavailable
-        future: Future[Any] = Future()
-        self._jobs.put((change, future, monotonic() + self._seconds))
-        return future
-
-    def close(self) -> None:
-        """Finish what was submitted."""
-        self._closed = True
-        self._jobs.put(None)
-        self._thread.join()
-
-    def _work(self) -> None:
-        last = False
-        while not last:
-            jobs, last = self._waiting()
-            if len(jobs) > 1 and self._together(jobs):
-                continue
-            for job in jobs:
-                self._alone(*job)
-
-    def _waiting(self) -> tuple[list[Waiting], bool]:
-        """At least one job, and all that are there; and whether it was the last."""
-        first = self._jobs.get()
-        if first is None:
-            return [], True
-        jobs = [first] if _begun(first) else []
-        while len(jobs) < _MOST_AT_ONCE:
-            try:
-                job = self._jobs.get_nowait()
-            except Empty:
-                break
-            if job is None:
-                return jobs, True
-            if _begun(job):
-                jobs.append(job)
-        return jobs, False
-
-    def _together(self, jobs: list[Waiting]) -> bool:
-        """All in one transaction; False if one of them failed, so that nothing has happened."""
-        begun = False
-        try:
-            with self._engine.begin() as connection:
-                begun = True
-                results = [change(connection) for change, *_ in jobs]
-        except Exception as error:  # noqa: BLE001 - whose fault it was shows when each is run alone
-            if begun or not isinstance(error, DBAPIError):
-                return False
-            for _, future, _ in jobs:  # it was nobody's, and to try each alone would let them wait for hours
-                self._refuse(future, error)
-            return True
-        self._tell([future for _, future, _ in jobs], results)
-        return True
-
-    def _alone(self, change: Change, future: Future[Any], until: float) -> None:
-        for attempt in range(_TRIES):
-            if monotonic() > until:  # nobody waits for it any more, and a database that hangs would take long each time
-                self._refuse(future, StoreUnavailable("it took too long"))
-                return
-            try:
-                with self._engine.begin() as connection:
-                    result = change(connection)
-            except IntegrityError as error:  # another process was faster: what it wrote can be seen now
-                if attempt == _TRIES - 1:
-                    future.set_exception(error)
-            except DBAPIError as error:
-                if attempt == _TRIES - 1 or not error.connection_invalidated:
-                    self._refuse(future, error)
-                    return
-            except Exception as error:  # noqa: BLE001 - it belongs to the one who asked
-                future.set_exception(error)
-                return
-            else:
-                self._tell([future], [result])
-                return
-
-    def _tell(self, futures: list[Future[Any]], results: list[Any]) -> None:
-        """That it is kept, unless it was written where nobody will find it."""
-        try:
-            self._make_sure()
-        except StoreUnavailable as error:
-            for future in futures:
-                self._refuse(future, error)
-            return
-        for future, result in zip(futures, results, strict=True):
-            future.set_result(result)
-
-    def _refuse(self, future: Future[Any], error: DBAPIError | StoreUnavailable) -> None:
-        """Say that it could not be kept, to whoever waits and in the log."""
-        self.failed.add(error)
-        future.set_exception(StoreUnavailable(str(error.orig)) if isinstance(error, DBAPIError) else error)
-
-
-def _begun(job: Waiting) -> bool:
-    """Whether somebody still waits for it; from now on they can no longer change their mind."""
-    return job[1].set_running_or_notify_cancel()
-
+from fairwise.store.writer import Joint, JointQuestions, Writer
 
 # A SQLite file that was deleted or replaced can still be written to, and what is written is gone with the process.
 
@@ -203,6 +81,7 @@ class Store:
         # SQLite answers within a fraction of a millisecond, less than handing the question to a thread would take.
         self._at_once = reading.dialect.name == "sqlite"
         self._threads = None if self._at_once else ThreadPoolExecutor(_READERS, "fairwise-reader")
+        self._joint = JointQuestions(self._read_in_thread)
 
     @classmethod
     def open(cls, address: str | Path, fingerprint: str | None, home: Path | None = None) -> Self:
@@ -269,10 +148,15 @@ class Store:
         return result
 
     async def read(self, question: Callable[[sa.Connection], T]) -> T:
+        """Ask a question; joint ones are asked together where each would have to wait for a thread."""
         if self._threads is None:
             return self.read_now(question)
-        # A question that is still waiting for a thread when time is up is never asked.
-        return await _in_time(asyncio.get_running_loop().run_in_executor(self._threads, self.read_now, question))
+        # A question that is still waiting for its turn when time is up is never asked.
+        asked = self._joint.ask(question) if isinstance(question, Joint) else self._read_in_thread(question)
+        return await _in_time(asked)
+
+    def _read_in_thread(self, question: Callable[[sa.Connection], T]) -> Awaitable[T]:
+        return asyncio.get_running_loop().run_in_executor(self._threads, self.read_now, question)
 
     def read_now(self, question: Callable[[sa.Connection], T]) -> T:
         try:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import sqlalchemy as sa
 
 from fairwise.judgments.answer import Answer, PairDesign
+from fairwise.store.answer_batch import AnswerBatch
 from fairwise.store.answers import (
     CURRENT,
     HAS_ANSWER,
@@ -109,6 +110,7 @@ def record_in_room(
     seen: Turn,
     pairs: Sequence[TwoPeople],
     before_first: Callable[[sa.Connection, bytes], None] | None = None,
+    batch: AnswerBatch | None = None,
 ) -> int:
     """Keep an answer that was given at the turn `seen`, on the wall's sides; returns the pair's position.
 
@@ -126,7 +128,8 @@ def record_in_room(
         raise NotYet
     if (pair.a, pair.b) != two:
         new = replace(new, answer=new.answer.swapped())
-    return record(connection, token_hash, new, before_first=before_first, talked=seen.step == Step.AGAIN)
+    talked = seen.step == Step.AGAIN
+    return record(connection, token_hash, new, before_first=before_first, talked=talked, batch=batch)
 
 
 def record_outside(
@@ -136,6 +139,7 @@ def record_outside(
     shown_again: Callable[[sa.Connection, bytes], Collection[int]] | None = None,
     before_first: Callable[[sa.Connection, bytes], None] | None = None,
     until: datetime | None = None,
+    batch: AnswerBatch | None = None,
 ) -> int:
     """Keep an answer of someone who is in a room that talks, given without it: what it has not been about, afterwards.
 
@@ -149,7 +153,7 @@ def record_outside(
         talked = own.where(appearances.c.design == PairDesign.FIXED, HAS_ANSWER)
         if read_appearances(connection, talked):
             raise NotYet
-    return record(connection, token_hash, new, shown_again, before_first, until=until)
+    return record(connection, token_hash, new, shown_again, before_first, until=until, batch=batch)
 
 
 # What the wall shows

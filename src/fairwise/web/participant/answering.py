@@ -14,12 +14,13 @@ from time import monotonic
 from threadpoolctl import threadpool_limits
 
 from fairwise.store import active_assignment, answers
-from fairwise.store.active_assignment import Choice, Keep, Upcoming
-from fairwise.store.answers import NewAnswer
+from fairwise.store.active_assignment import Choice, Upcoming
+from fairwise.store.answers import Keep, NewAnswer, SentAnswer
 from fairwise.store.engine import database_url, reading_engine
 from fairwise.store.errors import StoreUnavailable
 from fairwise.store.log_lines import with_log_lines
 from fairwise.store.store import Store
+from fairwise.store.writer import Joint
 from fairwise.study.active.chooser import Situation, StudyChooser
 from fairwise.study.active.model import ParticipantAnswer, written
 from fairwise.study.folder import StudyFolder
@@ -34,7 +35,7 @@ class Answering:
 
     async def record(self, token_hash: bytes, new: NewAnswer, keep: Keep = answers.record) -> int:
         """Keep an answer; returns the position of its pair."""
-        return await self._store.write(lambda connection: keep(connection, token_hash, new))
+        return await self._store.write(Joint(answers.record_all, SentAnswer(token_hash, new, keep)))
 
     def close(self) -> None:
         """Finish what was begun."""

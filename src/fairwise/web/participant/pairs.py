@@ -21,6 +21,7 @@ from fairwise.store.housekeeping import tidy_fits
 from fairwise.store.quotas import lost_place, take_place
 from fairwise.store.study_state import FIRST, standing
 from fairwise.store.votes import last_vote
+from fairwise.store.writer import Joint
 from fairwise.study.languages import marked
 from fairwise.study.pictures import names_of, read_picture
 from fairwise.study.recruitment import PANELS, filled
@@ -173,7 +174,10 @@ class PairPages(ParticipantPages):
         """The pair of this address, and whether it is shown in a second look."""
         position = request.path_params["position"]
         places = self._settings.pairs
-        shown, answered = await self._read(request, answers.appearance_at, position=position, places=places)
+        found = await self._store.read(Joint(answers.appearances_at, (self._hash(request), position)))
+        if found is None:
+            found = await self._read(request, answers.appearance_at, position=position, places=places)
+        shown, answered = found
         again = await self._second_look.shows(request, shown)
         if (shown.stage != Stage.PAIRS and not again) or await self._talking.is_over(request, shown):
             raise NotYet
