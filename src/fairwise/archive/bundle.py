@@ -36,6 +36,7 @@ from fairwise.store.tables import (
     answer_models,
     answers,
     appearances,
+    ballots,
     closings,
     consent_texts,
     counters,
@@ -44,6 +45,7 @@ from fairwise.store.tables import (
     question_answers,
     reasons,
     round_pairs,
+    votes,
 )
 from fairwise.study.folder import CONSENT, StudyFolder, version_of
 from fairwise.study.pictures import IMAGES
@@ -57,10 +59,11 @@ _LONGEST_CELL = 1 << 30  # models are long
 PARTICIPANTS, SCHEDULE, ANSWERS, CLOSINGS = "participants.csv", "schedule.csv", "answers.csv", "closings.csv"
 ANSWER_MODELS, EXCLUSIONS, CONSENTS = "answer_models.csv", "exclusions.csv", "consents.csv"
 QUESTIONS, ROUND_PAIRS, REASONS = "questions.csv", "round_pairs.csv", "reasons.csv"
+VOTES, BALLOTS = "votes.csv", "ballots.csv"
 TABLES = (PARTICIPANTS, SCHEDULE, ANSWERS, CLOSINGS)
 """Those that every bundle has."""
 
-LATER_TABLES = (ANSWER_MODELS, EXCLUSIONS, CONSENTS, QUESTIONS, ROUND_PAIRS, REASONS)
+LATER_TABLES = (ANSWER_MODELS, EXCLUSIONS, CONSENTS, QUESTIONS, ROUND_PAIRS, REASONS, VOTES, BALLOTS)
 """Those that older bundles do not have."""
 
 _WRITTEN = {"why", "rules", "expressible", "comments", "reason", "written"}
@@ -241,6 +244,13 @@ _LEFT_OUT |= {"answer_model_id"}
 _models = sa.select(
     answer_models.c.id, sa.func.row_number().over(order_by=answer_models.c.id).label("number")
 ).subquery()
+# Ballots of a vote that is open are nobody's to read.
+_ended_votes = (
+    sa.select(votes.c.id, sa.func.row_number().over(order_by=votes.c.id).label("vote"))
+    .where(votes.c.closed_at.is_not(None))
+    .subquery()
+)
+_of_vote = [votes.c[name] for name in ("rule", "options", "opened_at", "closed_at", "chosen", "why", "decided_at")]
 _order_of_answers = sa.func.row_number().over(order_by=answers.c.id).label("sequence")
 
 
@@ -285,6 +295,16 @@ def tables(connection: sa.Connection) -> dict[str, pd.DataFrame]:
             )
         )
         .order_by(number, position, answers.c.version),
+        VOTES: sa.select(_ended_votes.c.vote, *_of_vote)
+        .select_from(votes.join(_ended_votes, _ended_votes.c.id == votes.c.id))
+        .order_by(_ended_votes.c.vote),
+        BALLOTS: sa.select(number, _ended_votes.c.vote, ballots.c.ballot, ballots.c.cast_at)
+        .select_from(
+            participants.join(ballots, ballots.c.participant_id == participants.c.id).join(
+                _ended_votes, _ended_votes.c.id == ballots.c.vote_id
+            )
+        )
+        .order_by(_ended_votes.c.vote, number),
     }
     return {name: _table(connection, query) for name, query in queries.items()}
 

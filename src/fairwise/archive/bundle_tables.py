@@ -12,6 +12,7 @@ import pandas as pd
 from fairwise.archive.bundle import (
     ANSWER_MODELS,
     ANSWERS,
+    BALLOTS,
     CLOSINGS,
     CONSENTS,
     EXCLUSIONS,
@@ -20,6 +21,7 @@ from fairwise.archive.bundle import (
     REASONS,
     ROUND_PAIRS,
     SCHEDULE,
+    VOTES,
     Bundle,
 )
 from fairwise.errors import InputError
@@ -29,6 +31,7 @@ from fairwise.study.deliberation import Chosen
 from fairwise.study.languages import available
 from fairwise.study.settings import StudySettings
 from fairwise.study.stages import Stage
+from fairwise.study.tally import Rule
 
 _LARGEST = 2**31 - 1  # that databases keep
 _SURENESS = range(1, 6)
@@ -183,6 +186,22 @@ def _tables(settings: StudySettings) -> dict[str, _Table]:
                 "reported_at": _MOMENT.or_nothing,
             },
             once=(("number", "position", "version"),),
+        ),
+        VOTES: _Table(
+            {
+                "vote": number,
+                "rule": _one_of(Rule),
+                "options": text,
+                "opened_at": _MOMENT,
+                "closed_at": _MOMENT,
+                "chosen": _whole(0).or_nothing,
+                "why": text,
+                "decided_at": _MOMENT.or_nothing,
+            },
+            once=(("vote",),),
+        ),
+        BALLOTS: _Table(
+            {"number": number, "vote": number, "ballot": text, "cast_at": _MOMENT}, once=(("number", "vote"),)
         ),
     }
 

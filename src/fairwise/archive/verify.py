@@ -15,6 +15,7 @@ import pandas as pd
 from fairwise.archive.bundle import (
     ANSWER_MODELS,
     ANSWERS,
+    BALLOTS,
     BUNDLE,
     CLOSINGS,
     CONSENTS,
@@ -26,6 +27,7 @@ from fairwise.archive.bundle import (
     ROUND_PAIRS,
     SCHEDULE,
     TABLES,
+    VOTES,
     Bundle,
     read_bundle,
     rows_of,
@@ -33,6 +35,7 @@ from fairwise.archive.bundle import (
 from fairwise.archive.bundle_answers import ActivePairCheck, AnswerCheck
 from fairwise.archive.bundle_arms import check_arms
 from fairwise.archive.bundle_tables import checked_tables
+from fairwise.archive.bundle_votes import check_votes
 from fairwise.archive.container import unpack_study
 from fairwise.errors import InputError
 from fairwise.judgments.answer import PairDesign
@@ -68,6 +71,9 @@ class Verified:
     fingerprint: str
     arms: int = 0
     """Of the participants, those who were assigned to an arm; each was drawn again with the same result."""
+
+    ballots: int = 0
+    """In votes that have ended; each is one that its vote's rule can count."""
 
     coarse: bool = False
     """Whether it has days in the place of times, and nothing that anyone wrote."""
@@ -114,6 +120,7 @@ def verify(bundle: Bundle) -> Verified:
         fairwise=bundle.manifest["fairwise"],
         fingerprint=study.fingerprint,
         arms=check_arms(path, study, people, versions, bundle.manifest.get("last_number")),
+        ballots=check_votes(path, people, tables[VOTES], tables[BALLOTS]),
         coarse=bundle.manifest.get("coarse", False),
     )
 

@@ -224,6 +224,8 @@ def verify(bundle: _Bundle, as_json: Json = False) -> None:
     echo(f"Answers       {contents.answers}, and {contents.versions - contents.answers} earlier versions of them")
     if contents.arms:
         echo(f"Arms          {contents.arms} of the participants are in one, each drawn again with the same result")
+    if contents.ballots:
+        echo(f"Ballots       {contents.ballots} in votes that have ended, each as the rule of its vote allows")
     if contents.without_text:
         echo(f"Consent       {contents.without_text} of the participants agreed to a consent text that is not in it")
     if contents.coarse:
