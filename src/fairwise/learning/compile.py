@@ -5,6 +5,9 @@ The set-up runs ``python -m fairwise.learning.compile``.
 
 from __future__ import annotations
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import numpy as np
 import pandas as pd
 
@@ -30,6 +33,9 @@ def compile_kernels() -> None:
     paper.fit(people, outcome, judgments=judgments)
     table = pd.DataFrame(people).rename(columns=str)
     paper.fit([table.assign(outcome=outcome)], "outcome", judgments=judgments)
+    with TemporaryDirectory() as folder:  # columns of files are not to be written to, which numba compiles apart
+        table.assign(outcome=outcome).to_parquet(file := Path(folder) / "people.parquet")
+        paper.fit(file, "outcome", judgments=judgments)
     paper.set_params(label_values={0: 0, 1: 0.5, 2: 1})
     paper.fit([table.assign(outcome=outcome + (people[:, 1] > 0))], "outcome", judgments=judgments)
 

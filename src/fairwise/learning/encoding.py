@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from decimal import Decimal
 from math import fsum
 from numbers import Integral, Real
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -90,8 +90,8 @@ class TableEncoder:
         """A readable name for every encoded column."""
         return [output for column in self.columns for output in column.outputs]
 
-    def encode(self, table: pd.DataFrame, *, strict: bool = False) -> FloatArray:
-        """Encoded rows ``(n, len(outputs))``.
+    def encode(self, table: pd.DataFrame, *, strict: bool = False, order: Literal["C", "F"] = "C") -> FloatArray:
+        """Encoded rows ``(n, len(outputs))``; with ``order="F"`` it is a column whose numbers lie side by side.
 
         A category that training never had is refused when ``strict``; otherwise it counts as none of the known ones,
         with a warning.
@@ -100,11 +100,18 @@ class TableEncoder:
             _numbers_again(column.name, series) if isinstance(column, NumberColumn) else _as_text(series)
             for column, (_, series) in zip(self.columns, table.items(), strict=True)
         ]
-        return self._encode(read, table.index, strict=strict)
+        return self._encode(read, table.index, strict=strict, order=order)
 
-    def _encode(self, read: Sequence[FloatArray | _Texts], people: pd.Index, *, strict: bool = False) -> FloatArray:
+    def _encode(
+        self,
+        read: Sequence[FloatArray | _Texts],
+        people: pd.Index,
+        *,
+        strict: bool = False,
+        order: Literal["C", "F"] = "C",
+    ) -> FloatArray:
         """Columns as they were read, the way this encoder knows them."""
-        matrix = np.zeros((len(people), len(self.outputs)))
+        matrix = np.zeros((len(people), len(self.outputs)), order=order)
         at = 0
         for column, values in zip(self.columns, read, strict=True):
             own = matrix[:, at : at + len(column.outputs)]

@@ -114,7 +114,7 @@ class ParquetSpan:
                 raise InputError(f"{group.path}: cannot be read as Parquet: {error}") from None
 
     def _frame(self, table: pa.Table, start: int) -> pd.DataFrame:
-        frame: pd.DataFrame = table.to_pandas(ignore_metadata=True)
+        frame: pd.DataFrame = table.to_pandas(ignore_metadata=True, split_blocks=True)  # Arrow's own memory, if it can
         if isinstance(self.index, range):
             return frame.set_axis(pd.RangeIndex(self.index[start : start + len(frame)]))
         return frame.set_index(self.index)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ from fairwise.constraints.groups import parity_moments
 from fairwise.errors import InputError
 from fairwise.learning.deduplication import Placement, relative_losses
 from fairwise.learning.labels import Labels
+from fairwise.learning.large.counting import LabelCounter
 from fairwise.learning.large.passes import Block, Span, over_spans
 from fairwise.learning.large.sums import group_codes
 from fairwise.learning.oracles.base import ClassArray, Classifiers, FloatArray, IntArray, Oracle, RowValues, n_labels
@@ -26,7 +27,6 @@ from fairwise.learning.oracles.linear import (
     LinearClassifiers,
     RegressionOracle,
     RegressionTerms,
-    cell_totals,
     label_totals,
     regression_class,
 )
@@ -65,14 +65,14 @@ class CellReader:
     def of(cls, table: LargeTable, summary: TableSummary) -> CellReader:
         return cls(list(table.features), table.outcome, table.groups, summary.groups, summary.encoder, summary.outcomes)
 
-    def __call__(self, block: Block) -> tuple[FloatArray, IntArray]:
-        """Encoded rows ``(n, d)`` and cells ``(n,)``."""
+    def __call__(self, block: Block, order: Literal["C", "F"] = "C") -> tuple[FloatArray, IntArray]:
+        """Encoded rows ``(n, d)``, which lie in memory as ``order`` says, and cells ``(n,)``."""
         cell = np.zeros(len(block.table), dtype=np.intp)
         for code, label in enumerate(self.outcomes[1:], 1):
             cell += code * (block.table[self.outcome] == label).to_numpy(dtype=np.intp)
         if self.group_column is not None:
             cell += len(self.outcomes) * group_codes(block.table[self.group_column], self.groups)
-        return np.ascontiguousarray(self.encoder.encode(block.table[self.features])), cell
+        return self.encoder.encode(block.table[self.features], order=order), cell
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +116,8 @@ def count(
     """Read every row once more."""
     n_cells, n_outcomes = len(summary.cell_people), len(summary.outcomes)
     people, given = _no_counts(n_cells, classifiers)
-    work = partial(_count_span, CellReader.of(table, summary), classifiers, n_cells)
+    counter = None if classifiers.coef.ndim == 3 else LabelCounter.of(classifiers, summary.gram)
+    work = partial(_count_span, CellReader.of(table, summary), n_cells, classifiers, counter)
     for people_here, given_here in over_spans(table.spans(client), work, client):
         people += people_here
         given += given_here
@@ -129,16 +130,18 @@ def count(
 
 
 def _count_span(
-    read: CellReader, classifiers: LinearClassifiers, n_cells: int, span: Span
+    read: CellReader, n_cells: int, classifiers: LinearClassifiers, counter: LabelCounter | None, span: Span
 ) -> tuple[IntArray, IntArray]:
+    """People of each cell, and how many of them get each label; ``counter`` is that of classifiers of two labels."""
     people, given = _no_counts(n_cells, classifiers)
-    for rows, cell in map(read, span.blocks()):
+    for block in span.blocks():
+        rows, cell = read(block, order="C" if counter is None else "F")
         people += np.bincount(cell, minlength=n_cells)
-        one = np.ones((len(rows), given.shape[1]), dtype=np.int32)
-        if classifiers.coef.ndim == 3:
+        if counter is None:
+            one = np.ones((len(rows), given.shape[1]), dtype=np.int32)
             given += label_totals(rows, classifiers, cell, one, n_cells)
         else:
-            given[:, 0] += cell_totals(rows, classifiers.coef, classifiers.intercept, cell, one[:, 0], n_cells)
+            given[:, 0] += counter.count(rows.T, cell, n_cells)
     return people, given
 
 

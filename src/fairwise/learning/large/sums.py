@@ -22,7 +22,8 @@ from fairwise.learning.labels import MOST_LABELS
 from fairwise.learning.oracles.base import FloatArray, IntArray
 from fairwise.tables.ids import text_of
 
-_TILE = 4096  # rows whose raw features fit into a processor's own cache
+_TILE = 4000  # rows whose raw features fit into a processor's own cache; no power of two, or they would share places
+_FEW = 64  # so few raw features are multiplied column by column
 NUMBER, CATEGORY, MISSING = "number", "category", "missing"
 Key = tuple[int, str, str]
 """Position of the column, one of the three above, and the category."""
@@ -138,34 +139,38 @@ def block_sums(
     _refuse_many_categories(keys, list(table.columns))
     cell, cells = _cells(outcome, groups)
     k = 1 + len(keys)
-    width = -(-k // row_kernels.WIDTH) * row_kernels.WIDTH
+    width = k if k <= _FEW else -(-k // row_kernels.WIDTH) * row_kernels.WIDTH
     gram, by_cell = np.zeros((k, width)), np.zeros((len(cells), width))
     for start_of_tile in range(0, n, _TILE):
         tile = slice(start_of_tile, min(start_of_tile + _TILE, n))
-        row_kernels.add_products(_raw(read, centres, tile, width), k, cell[tile], gram, by_cell)
+        raw = _raw(read, centres, tile, width)
+        if k <= _FEW:
+            row_kernels.add_column_products(raw, cell[tile], gram, by_cell)
+        else:
+            row_kernels.add_products(np.ascontiguousarray(raw.T), k, cell[tile], gram, by_cell)
     return Sums(start, n, centres, columns, keys, gram[:, :k], dict(zip(cells, by_cell[:, :k], strict=True)))
 
 
 def _raw(read: list[ColumnRead], centres: Sequence[float], tile: slice, width: int) -> FloatArray:
-    """The raw features of some rows, 1 first, with columns of zeros up to ``width``."""
-    matrix = np.zeros((tile.stop - tile.start, width))
-    matrix[:, 0] = 1.0
+    """The raw features of some rows ``(width, rows)``, 1 first, with zeros behind the last feature."""
+    raw = np.zeros((width, tile.stop - tile.start))
+    raw[0] = 1.0
     at = 1
     for position, (sums, values) in enumerate(read):
         if sums.is_number:
-            row_kernels.fill_number(values[tile], float(centres[position]), matrix, at)
+            row_kernels.fill_number(values[tile], float(centres[position]), raw[at])
             missing = np.isnan(values[tile]) if sums.n_missing else None
             at += 1
         else:
             codes, categories = values[0][tile], values[1]
             known = np.flatnonzero(codes >= 0)
-            matrix[known, at + codes[known]] = 1.0
+            raw[at + codes[known], known] = 1.0
             missing = codes < 0
             at += len(categories)
         if sums.n_missing:
-            matrix[:, at] = missing
+            raw[at] = missing
             at += 1
-    return matrix
+    return raw
 
 
 def centres_of(table: pd.DataFrame) -> list[float]:

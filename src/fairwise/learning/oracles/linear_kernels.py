@@ -365,7 +365,7 @@ def quick(rows, coef_by_column, intercept, single, weights, bound, tile, cell, v
             if nearest <= _size(limit):
                 for t in range(k):
                     near = _size(score[t]) <= _size(limit)
-                    if near and _exact_score(rows[p], coef_by_column, intercept, t) > 0.0:
+                    if near and exact_score(rows[p], coef_by_column, intercept, t) > 0.0:
                         if cell is None:
                             out[p, t] = 1
                         else:
@@ -379,7 +379,7 @@ def _size(bits):
 
 
 @numba.njit(cache=True, nogil=True)
-def _exact_score(row, coef_by_column, intercept, t):
+def exact_score(row, coef_by_column, intercept, t):
     """The score as :func:`exact` adds it."""
     score = intercept[t]
     for j in range(len(row)):

@@ -1,0 +1,167 @@
+"""How many people of each cell get label 1 from each of many classifiers, without asking every one about everyone.
+
+A label is the sign of a sum in double precision and fixed order (``oracles.linear``). With ``m`` and ``s`` any centre
+and spread of each column, the same sum is ``N |(1, u)| (a . v)``, where ``u = (x - m) / s``, ``v = (1, u) / |(1, u)|``,
+and ``a`` is ``(b + w . m, s w) / N`` of length 1. So everyone is a point on a sphere, and so is every classifier. The
+rounds of a game are near each other, or near each other's opposite: of classifiers within ``r`` of their centre ``c``
+all agree about ``v`` where ``|c . v| > r``, which is one product for all of them.
+
+Products are taken in single precision. Rounding ``a`` and ``v``, and adding ``D`` products in any order, is wrong by at
+most ``(D + 6) 2**-24``, as both have length 1. The sum in double precision is within ``(2 D + 8) 2**-53 (1 + A / N)``
+of the real one, in the same units, where ``A = |b| + sum_j |w_j m_j|``. Nearer to 0 the exact sum decides: counts are
+equal to those of labels one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairwise.learning.large.count_kernels import TILE, TILES, UNROLLED, add_counts
+from fairwise.learning.oracles.base import FloatArray, IntArray
+from fairwise.learning.oracles.linear import LinearClassifiers
+
+_SINGLE, _DOUBLE = 2.0**-24, 2.0**-53
+_SAFETY = 1.1
+_TESTING, _COPYING, _ASKING = 2.6, 21.0, 1.2  # of a row: testing a centre, copying it if near, one score then
+_ALONE = 1.1  # and one score of everyone
+_DEEPEST = 50
+_LINE = 64  # bytes
+
+Singles = NDArray[np.float32]
+
+
+class Groups(NamedTuple):
+    """Classifiers in groups; group ``g`` has members ``starts[g]`` to ``starts[g + 1]``."""
+
+    centres: Singles
+    """``(G, D)``."""
+
+    within: Singles
+    """``(G,)`` beyond this from 0 the sign of a centre's product is that of every member's sum."""
+
+    starts: IntArray
+    members: Singles
+    """``(T, D)`` classifiers as points on the sphere, or their opposites."""
+
+    margins: Singles
+    """``(T,)`` beyond this from 0 the sign of a member's product is certain."""
+
+    flipped: NDArray[np.bool_]
+    """``(T,)`` where a member is the opposite of its classifier."""
+
+
+@dataclass(frozen=True, eq=False)
+class LabelCounter:
+    """Counts labels of linear classifiers over columns ``(d, n)`` of encoded rows."""
+
+    mean: FloatArray
+    inverse_spread: FloatArray
+    place: IntArray
+    """``(T,)`` the classifier that each member is."""
+
+    exact: tuple[FloatArray, FloatArray]
+    """The classifiers' ``coef`` ``(d, T)`` and ``intercept``, in the order of the members."""
+
+    groups: Groups
+
+    @classmethod
+    def of(cls, classifiers: LinearClassifiers, gram: FloatArray) -> LabelCounter:
+        """``gram`` is ``Z.T Z`` of everyone's rows with a 1 in front: where they are, and how far apart."""
+        coef, intercept = classifiers.coef, classifiers.intercept
+        with np.errstate(all="ignore"):  # what cannot be measured is always asked exactly
+            mean = gram[0, 1:] / gram[0, 0]
+            square = np.diag(gram)[1:] / gram[0, 0]
+            spread = np.sqrt(np.maximum(square - mean**2, 1e-12 * square))
+            spread[~(spread > 0.0)] = 1.0
+            points = np.column_stack([intercept + coef @ mean, coef * spread])
+            length = np.sqrt((points**2).sum(axis=1))
+            size = (np.abs(intercept) + np.abs(coef) @ np.abs(mean)) / length
+            points /= length[:, None]
+        width = points.shape[1]
+        margins = _SAFETY * ((width + 6) * _SINGLE + (2 * width + 8) * _DOUBLE * (1.0 + size))
+        measured = np.isfinite(points).all(axis=1) & np.isfinite(margins)
+        points[~measured], margins[~measured] = 0.0, np.inf
+        flipped = points @ _main_direction(points) < 0.0
+        points[flipped] *= -1.0
+        lists = list(_split(points, np.arange(len(points))))
+        place = np.concatenate(lists)
+        centres = np.array([points[own].mean(axis=0) for own in lists])
+        radii = [
+            np.sqrt(((points[own] - centre) ** 2).sum(axis=1).max()) if len(own) > 1 else 0.0
+            for own, centre in zip(lists, centres, strict=True)
+        ]
+        own_margin = [float(margins[own].max()) for own in lists]
+        within = _SAFETY * (width + 6) * _SINGLE + (1.0 + _SINGLE) * np.array(radii) + own_margin
+        groups = Groups(
+            _padded(centres),
+            np.nextafter(within.astype(np.float32), np.float32(np.inf)),
+            np.cumsum([0, *map(len, lists)]),
+            _padded(points[place]),
+            np.nextafter(margins[place].astype(np.float32), np.float32(np.inf)),
+            flipped[place],
+        )
+        exact = np.ascontiguousarray(coef[place].T), np.ascontiguousarray(intercept[place])
+        return cls(mean, 1.0 / spread, place, exact, groups)
+
+    def count(self, columns: FloatArray, cell: IntArray, n_cells: int) -> IntArray:
+        """``(n_cells, T)`` how many rows of each cell get label 1; ``columns`` is ``(d, n)``."""
+        given: Any = np.zeros((n_cells, len(self.place)), dtype=np.int64)
+        width = self.groups.centres.shape[1]
+        space = _aligned((TILES, width, TILE)), _aligned((width, TILE)), _aligned((TILE,))
+        add_counts(columns, cell, self.mean, self.inverse_spread, self.exact, self.groups, space, given)
+        counts = np.empty_like(given)
+        counts[:, self.place] = given
+        return counts  # type: ignore[no-any-return]
+
+
+def _padded(points: FloatArray) -> Singles:
+    """In single precision, with columns of zeros up to a multiple of what is added at once."""
+    width = -(-points.shape[1] // UNROLLED) * UNROLLED
+    padded = np.zeros((len(points), width), dtype=np.float32)
+    padded[:, : points.shape[1]] = points
+    return padded
+
+
+def _aligned(shape: tuple[int, ...]) -> Singles:
+    """Zeros that begin at a cache line, so that no vector is spread over two: that would double the time."""
+    size = 4 * int(np.prod(shape))
+    raw = np.zeros(size + _LINE, dtype=np.uint8)
+    start = -raw.ctypes.data % _LINE
+    return raw[start : start + size].view(np.float32).reshape(shape)
+
+
+def _main_direction(points: FloatArray) -> FloatArray:
+    return np.asarray(np.linalg.eigh(points.T @ points)[1][:, -1])
+
+
+def _split(points: FloatArray, own: IntArray) -> Iterator[IntArray]:
+    return iter(_best(points, own, 0)[1])
+
+
+def _best(points: FloatArray, own: IntArray, depth: int) -> tuple[float, list[IntArray]]:
+    """The cheapest way found to split these, and what it costs for each row.
+
+    Two halves are those nearer to either of two members far apart. A centre's product with someone drawn evenly from
+    the sphere has density about ``sqrt(D / 2 pi)`` at 0, which makes a share of ``2 r`` times that near.
+    """
+    alone = _ALONE * len(own), list(own[:, None])
+    if len(own) < 4 or depth > _DEEPEST:
+        return alone
+    members = points[own]
+    centre = members.mean(axis=0)
+    from_centre = ((members - centre) ** 2).sum(axis=1)
+    one = int(from_centre.argmax())
+    from_one = ((members - members[one]) ** 2).sum(axis=1)
+    from_other = ((members - members[int(from_one.argmax())]) ** 2).sum(axis=1)
+    share = min(1.0, 2.0 * np.sqrt(points.shape[1] / (2.0 * np.pi) * from_centre[one]))
+    together = _TESTING + share * (_COPYING + _ASKING * len(own)), [own]
+    nearer = from_one < from_other
+    if not nearer.any() or nearer.all():
+        return min(alone, together, key=lambda way: way[0])
+    (cost, left), (more, right) = (_best(points, own[side], depth + 1) for side in (nearer, ~nearer))
+    return min(alone, together, (cost + more, left + right), key=lambda way: way[0])
