@@ -181,6 +181,76 @@ def _p_values(found: Effects) -> dict[Hashable, float]:
     return dict(zip(known["name"], known["p_value"].round(12), strict=True))
 
 
+def _in_rooms(rng: np.random.Generator, n_rooms: int, size: int) -> Judgments:
+    """No arm does anything, but everyone in a room does what the room does; half of the rooms are of each arm."""
+    rows, known = [], {}
+    arms = rng.permutation(["talk", "control"] * (n_rooms // 2))
+    for room, arm in enumerate(arms):
+        moved = rng.random() < 0.5
+        for member in range(size):
+            judge = f"j{room:02}-{member}"
+            known[judge] = {"arm": arm, "room": f"room {room}"}
+            for pair in range(4):
+                after = FREE if moved and rng.random() < 0.8 else SAME
+                about = {"judge": judge, "a": pair, "b": 10 + pair}
+                rows += [{**about, "answer": SAME, "round": 1}, {**about, "answer": after, "round": 2}]
+    return Judgments(rows, judge_attributes=known)
+
+
+def test_arms_that_fell_to_rooms_are_drawn_again_by_room() -> None:
+    rng, by_room, by_judge = np.random.default_rng(0), [], []
+    for _ in range(40):
+        said = _in_rooms(rng, 8, 5)
+        found = effects(said, n_draws=99)
+        assert found.exact, "there are 70 ways to choose four of eight rooms"
+        by_room.append(_tests(found)["changed"]["p_value"])
+        assert "Arms fell to whole rooms, so rooms are compared, each of which counts as one." in found.notes
+        alone = Judgments(said.frame, judge_attributes=said.judge_attributes[["arm"]])
+        by_judge.append(_tests(effects(alone, n_draws=99))["changed"]["p_value"])
+    assert np.mean(np.array(by_judge) <= 0.05) > 0.3, "what a room does looks like what its arm does"
+    assert np.mean(np.array(by_room) <= 0.05) <= 0.1
+
+
+def test_each_room_counts_as_one_also_in_intervals() -> None:
+    said = _in_rooms(np.random.default_rng(1), 12, 4)
+    known = said.judge_attributes
+    found, alone = (effects(Judgments(said.frame, judge_attributes=about)) for about in (known, known[["arm"]]))
+    of_room = found.judges.join(known["room"]).groupby(["arm", "room"])["changed"].mean().groupby("arm").mean()
+    line, other = _tests(found)["changed"], _tests(alone)["changed"]
+    assert line["effect"] == pytest.approx(of_room["talk"] - of_room["control"])
+    assert line["high"] - line["low"] > other["high"] - other["low"]
+
+
+def test_agreement_is_known_less_well_if_all_in_a_room_say_the_same() -> None:
+    said = _study(n_judges=12).judgments.frame
+    first = said[said["round"] == 1]
+    copies = [first.assign(judge=first["judge"].astype(str) + f" {copy}") for copy in range(3)]
+    rows = pd.concat([part.assign(round=number) for part in copies for number in (1, 2)], ignore_index=True)
+    known = pd.DataFrame(index=rows["judge"].unique())
+    known["room"] = known.index.str.rsplit(n=1).str[0]
+    rooms = known["room"].unique().tolist()
+    known["arm"] = ["talk" if rooms.index(room) % 2 else "control" for room in known["room"]]
+    by_room, by_judge = (
+        effects(Judgments(rows, judge_attributes=about), n_draws=99).arms.loc["everyone"]
+        for about in (known, known[["arm"]])
+    )
+    for name in ("alpha_before", "alpha_after"):
+        assert by_room[name] == by_judge[name]
+        widths = [one[f"{name}_high"] - one[f"{name}_low"] for one in (by_room, by_judge)]
+        assert widths[0] > 1.3 * widths[1], "three of a kind are one"
+
+
+def test_people_who_were_assigned_one_by_one_are_drawn_again_one_by_one() -> None:
+    said = _in_rooms(np.random.default_rng(1), 6, 4)
+    known = said.judge_attributes
+    mixed = known.assign(arm=["talk", "control"] * (len(known) // 2))
+    for about in (mixed, known.assign(block=0)):
+        found = effects(Judgments(said.frame, judge_attributes=about))
+        same = effects(Judgments(said.frame, judge_attributes=about.drop(columns="room")))
+        assert _p_values(found) == _p_values(same)
+        assert not any("rooms" in note for note in found.notes)
+
+
 def test_people_who_join_only_round_2_are_counted_and_not_compared() -> None:
     rows = _judgments({"ann": (SAME, FREE), "bea": (SAME, SAME)}).frame
     late = rows[rows["round"] == 2].head(1).assign(judge="cal")

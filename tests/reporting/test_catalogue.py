@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -16,3 +17,13 @@ ROOM = Path(fairwise.reporting.__file__).parent
 @pytest.mark.parametrize("code", [code for code in languages() if code != "en"])
 def test_a_catalogue_is_complete_and_right_in_form(code: str) -> None:
     check(catalogue(ROOM / "locale", code), said_in([ROOM, ROOM.parent / "learning" / "model"], ROOM / "locale"))
+
+
+def test_an_arm_has_one_german_word_in_reports_and_in_the_console() -> None:
+    console = ROOM.parent / "web" / "console"
+    for locale in (ROOM / "locale", console / "locale"):
+        about = [message for message in catalogue(locale, "de") if re.search(r"\b[Aa]rms?\b", str(message.id))]
+        assert len(about) >= 6
+        for message in about:
+            if not re.search(r"[Gg]roup", str(message.id)):
+                assert not re.search(r"[Gg]ruppe|Studienarm", str(message.string)), message.id

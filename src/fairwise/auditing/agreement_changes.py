@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fairwise.auditing.randomisation import Assignments
 
     Bools = NDArray[np.bool_]
+    Ints = NDArray[np.int64]
 
 _LEVEL: Level = "four answers"
 _ROUNDING = 1e-9
@@ -27,7 +28,10 @@ UNDEFINED = "alpha is not defined: too few came back, or all gave the same answe
 
 @dataclass(frozen=True)
 class Change:
-    """A change of alpha, its middle and standard deviation by the jackknife over ``n`` judges; NaN where undefined."""
+    """A change of alpha, its middle and standard deviation by the jackknife over ``n`` judges; NaN where undefined.
+
+    Where arms fell to whole rooms, it is over ``n`` rooms.
+    """
 
     value: float
     middle: float
@@ -35,8 +39,8 @@ class Change:
     n: int
 
     @classmethod
-    def of(cls, changes: Changes, members: Bools) -> Change:
-        """Of these judges ``(J,)``, without any of the others."""
+    def of(cls, changes: Changes, members: Bools, rooms: Ints | None) -> Change:
+        """Of these judges ``(J,)``, without any of the others; with the room of each ``(J,)``, or None."""
         chosen = members[changes.before.judge]
         before, after = (AnswerCounts.of(rows.only(chosen), _LEVEL) for rows in (changes.before, changes.after))
         n = before.n_judges
@@ -44,8 +48,8 @@ class Change:
             return cls(np.nan, np.nan, np.nan, 0)
         everyone = np.ones((n, 1))
         value = float((after.alpha(everyone) - before.alpha(everyone))[0])
-        without = np.concatenate(list(after.left_out())) - np.concatenate(list(before.left_out()))
-        if np.isnan(value) or np.isnan(without).any() or n < 3:
+        without = np.concatenate(list(after.left_out(rooms))) - np.concatenate(list(before.left_out(rooms)))
+        if np.isnan(value) or np.isnan(without).any() or len(without) < 3:
             return cls(value, np.nan, np.nan, n)
         return cls(value, *jackknife(value, without), len(without))
 
@@ -57,26 +61,31 @@ class Change:
         return _ends(self.middle, half, self.value)
 
 
-def alpha_changes(changes: Changes, members: Bools, confidence: float) -> dict[str, float]:
+def alpha_changes(changes: Changes, members: Bools, confidence: float, rooms: Ints | None) -> dict[str, float]:
     """Alpha of these judges about the pairs they were asked about twice, before and after, and its change."""
     chosen = members[changes.before.judge]
     line: dict[str, float] = {}
     for name, rows in (("alpha_before", changes.before), ("alpha_after", changes.after)):
-        found = agreement_of(rows.only(chosen), _LEVEL, confidence)
+        found = agreement_of(rows.only(chosen), _LEVEL, confidence, rooms)
         line |= {name: found.alpha, f"{name}_low": found.low, f"{name}_high": found.high}
-    change = Change.of(changes, members)
+    change = Change.of(changes, members, rooms)
     low, high = change.interval(confidence)
     return line | {"alpha_change": change.value, "alpha_change_low": low, "alpha_change_high": high}
 
 
 def alpha_difference(
-    changes: Changes, arm: Bools, control: Bools, assignments: Assignments, confidence: float
+    changes: Changes,
+    arm: Bools,
+    control: Bools,
+    assignments: Assignments,
+    confidence: float,
+    rooms: Ints | None = None,
 ) -> tuple[tuple[float, float], Difference]:
     """Changes of alpha in an arm and in the control arm ``(J,)`` each, and how the two differ.
 
     ``assignments`` are about the judges of both, in their order.
     """
-    in_arm, in_control = Change.of(changes, arm), Change.of(changes, control)
+    in_arm, in_control = (Change.of(changes, side, rooms) for side in (arm, control))
     values, effect = (in_arm.value, in_control.value), in_arm.value - in_control.value
     if np.isnan(effect):
         return values, Difference(np.nan, np.nan, np.nan, np.nan, UNDEFINED)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Bools = NDArray[np.bool_]
 
-ARM, BLOCK, CONTROL = "arm", "block", "control"
+ARM, BLOCK, ROOM, CONTROL = "arm", "block", "room", "control"
 
 HYPOTHESES = {
     "changed": "The share of answers that people change when they are asked again is the same in both arms.",
@@ -57,6 +57,25 @@ def blocks_of(attributes: pd.DataFrame) -> Ints | None:
     return pd.factorize(attributes[BLOCK].where(assigned))[0].astype(np.int64)
 
 
+def rooms_of(attributes: pd.DataFrame) -> Ints | None:
+    """A number for each judge's room, if arms fell to whole rooms; else None, as they fell to each judge.
+
+    They did where everyone in a room has one arm, in every room, and no block tells that people were assigned one by
+    one. Who is in no room is a room of their own.
+    """
+    if ROOM not in attributes or blocks_of(attributes) is not None:
+        return None
+    arm, room = arms_of(attributes), attributes[ROOM].astype(object).replace("", None)
+    by_room = arm.groupby(room)
+    mixed = arm.notna() & room.notna() & (arm != by_room.transform("first"))
+    if not (by_room.count() > 1).any() or mixed.any():
+        return None
+    number = pd.factorize(room)[0].astype(np.int64)
+    alone = number < 0
+    number[alone] = len(number) + np.arange(alone.sum())
+    return number
+
+
 def control_arm(names: list[str], control: str | None) -> str | None:
     """The arm to compare with; None where there are no two arms."""
     if control is not None and control not in names:
@@ -78,6 +97,7 @@ class Comparison:
     by_judge: pd.DataFrame
     arm: pd.Series[str]
     blocks: Ints | None
+    rooms: Ints | None
     control: str
     name: str
     n_draws: int
@@ -114,25 +134,48 @@ class Comparison:
         return np.bincount(said.judge, said.answer == SAME, minlength=len(self.arm)) / np.maximum(n, 1)
 
     def assignments(self, who: Bools) -> Assignments:
-        """Other ways in which the two arms could have fallen to these judges ``(J,)``."""
-        treated = (self.arm == self.name).to_numpy()[who]
-        return Assignments.of(treated, None if self.blocks is None else self.blocks[who], self.n_draws, self.seed)
+        """Other ways in which the two arms could have fallen to these judges ``(J,)``, or to their rooms."""
+        return drawn_again((self.arm == self.name).to_numpy(), who, self.blocks, self.rooms, self.n_draws, self.seed)[0]
 
     def _line(
         self, name: str, values: Floats, who: Bools, confidence: float, *, check: bool = False
     ) -> dict[str, object]:
-        arm, control = (values[who & (self.arm == side).to_numpy()] for side in (self.name, self.control))
+        treated = (self.arm == self.name).to_numpy()
+        arm, control = (self._by_unit(values, who & side) for side in (treated, ~treated))
         if not len(arm) or not len(control):
             empty = self.name if not len(arm) else self.control
             found = Difference(np.nan, np.nan, np.nan, np.nan, f"nobody of the arm {empty} came back")
         else:
-            found = compare(values[who], self.assignments(who), confidence, (-1.0, 1.0))
+            found = compare(self._by_unit(values, who), self.assignments(who), confidence, (-1.0, 1.0))
         return line_of(self.name, name, _mean(arm), _mean(control), found, check=check)
 
     def _alpha(self, confidence: float) -> dict[str, object]:
         arm, control = (self.back & (self.arm == side).to_numpy() for side in (self.name, self.control))
-        values, found = alpha_difference(self.changes, arm, control, self.assignments(self.back), confidence)
+        units, unit = drawn_again(
+            (self.arm == self.name).to_numpy(), self.back, self.blocks, self.rooms, self.n_draws, self.seed
+        )
+        values, found = alpha_difference(self.changes, arm, control, units.of_members(unit), confidence, self.rooms)
         return line_of(self.name, "agreement", *values, found)
+
+    def _by_unit(self, values: Floats, who: Bools) -> Floats:
+        """Of each of these judges or, where arms fell to rooms, the mean over those of each room."""
+        if self.rooms is None:
+            return values[who]
+        unit = np.unique(self.rooms[who], return_inverse=True)[1]
+        return np.asarray(np.bincount(unit, values[who]) / np.bincount(unit))
+
+
+def drawn_again(
+    treated: Bools, who: Bools, blocks: Ints | None, rooms: Ints | None, n_draws: int, seed: int
+) -> tuple[Assignments, Ints]:
+    """Other ways in which an arm could have fallen to the judges ``who`` ``(J,)``, and the unit of each of these.
+
+    A unit is a judge or, with ``rooms`` ``(J,)``, a room; ``treated`` and ``blocks`` are of all judges ``(J,)``.
+    """
+    of_each = np.arange(len(who)) if rooms is None else rooms
+    _, first, unit = np.unique(of_each[who], return_index=True, return_inverse=True)
+    within = None if blocks is None or rooms is not None else blocks[who]
+    return Assignments.of(treated[who][first], within, n_draws, seed), unit
 
 
 COLUMNS = [

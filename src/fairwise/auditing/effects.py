@@ -17,7 +17,7 @@ import pandas as pd
 from fairwise import notebook
 from fairwise.auditing import checks
 from fairwise.auditing.agreement_changes import alpha_changes
-from fairwise.auditing.arms import HYPOTHESES, Comparison, arms_of, blocks_of, control_arm, with_holm
+from fairwise.auditing.arms import HYPOTHESES, Comparison, arms_of, blocks_of, control_arm, rooms_of, with_holm
 from fairwise.auditing.changes import Changes
 from fairwise.auditing.randomisation import N_DRAWS
 from fairwise.numbers import counted, rounded
@@ -29,9 +29,11 @@ if TYPE_CHECKING:
     from fairwise.judgments import Judgments
 
     Bools = NDArray[np.bool_]
+    Ints = NDArray[np.int64]
 
 EVERYONE = "everyone"
 NOTHING = "\N{EN DASH}"
+WHOLE_ROOMS = "Arms fell to whole rooms, so rooms are compared, each of which counts as one."
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +149,8 @@ def effects(
     ----------
     judgments : Judgments
         With rounds 1 and 2. The judges' attribute ``arm`` says who was in which arm; ``block``, if there is one, that
-        arms were assigned within blocks (permuted blocks). Without arms, only the change itself is told.
+        arms were assigned within blocks (permuted blocks); ``room`` who was together. Without arms, only the change
+        itself is told.
     control : str, optional
         The arm that others are compared with; by default the one called "control".
     reasons : DataFrame, optional
@@ -169,8 +172,12 @@ def effects(
 
     Of alpha, the statistic is the difference of the two arms' changes, and the interval is the jackknife's over judges.
 
-    The p-values are right if people answer for themselves: what others said in round 1 may be shown to them. Who talks
-    to each other in round 2 is not covered.
+    Where arms fell to whole rooms (each room has one arm, and there are no blocks), assignments are of rooms: ``y`` is
+    the mean over a room's judges, and each room counts as one, also in intervals.
+
+    The p-values are right if people answer for themselves, or talk to those of their own arm and room alone: what
+    others said in round 1 may be shown to them. If people of several arms talk to each other in round 2, a p-value is
+    still that of "no arm changes anything for anyone", but intervals are about something else.
     """
     checks.some_judgments(judgments)
     confidence = checks.fraction("confidence", confidence, ends=False)
@@ -184,12 +191,13 @@ def effects(
     if chosen is not None:
         names = [chosen, *(name for name in names if name != chosen)]
     by_judge = changes.by_judge()
-    lines = {name: _arm_line(changes, by_judge, (arm == name).to_numpy(), confidence) for name in names}
-    lines[EVERYONE] = _arm_line(changes, by_judge, np.ones(len(arm), dtype=bool), confidence)
+    blocks, rooms = blocks_of(attributes), rooms_of(attributes)
+    lines = {name: _arm_line(changes, by_judge, (arm == name).to_numpy(), confidence, rooms) for name in names}
+    lines[EVERYONE] = _arm_line(changes, by_judge, np.ones(len(arm), dtype=bool), confidence, rooms)
     tests, exact = [], True
     for name in names:
         if chosen is not None and name != chosen:
-            compared = Comparison(changes, by_judge, arm, blocks_of(attributes), chosen, name, n_draws, seed)
+            compared = Comparison(changes, by_judge, arm, blocks, rooms, chosen, name, n_draws, seed)
             tests += compared.lines(confidence)
             exact &= compared.assignments(compared.back).exact
     return Effects(
@@ -200,14 +208,16 @@ def effects(
         confidence=confidence,
         exact=exact,
         n_draws=n_draws,
-        notes=_notes(changes, arm, names, chosen),
+        notes=(*_notes(changes, arm, names, chosen), *([WHOLE_ROOMS] if rooms is not None else [])),
         hypotheses={
             name: text for name, text in HYPOTHESES.items() if name != "towards_reasons" or reasons is not None
         },
     )
 
 
-def _arm_line(changes: Changes, by_judge: pd.DataFrame, members: Bools, confidence: float) -> dict[str, float]:
+def _arm_line(
+    changes: Changes, by_judge: pd.DataFrame, members: Bools, confidence: float, rooms: Ints | None
+) -> dict[str, float]:
     """What a line of ``arms`` says of these judges."""
     back = by_judge[members[changes.returned]]
     line: dict[str, float] = {
@@ -216,7 +226,7 @@ def _arm_line(changes: Changes, by_judge: pd.DataFrame, members: Bools, confiden
         "answers": int(back["answers"].sum()),
     }
     line |= {str(name): float(share) for name, share in back.drop(columns="answers").mean().items()}
-    return line | alpha_changes(changes, members, confidence)
+    return line | alpha_changes(changes, members, confidence, rooms)
 
 
 def _notes(changes: Changes, arm: pd.Series[str], names: list[str], control: str | None) -> tuple[str, ...]:

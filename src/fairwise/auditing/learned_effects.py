@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from fairwise.auditing import checks
-from fairwise.auditing.arms import arms_of, blocks_of, control_arm, line_of, with_holm
+from fairwise.auditing.arms import arms_of, blocks_of, control_arm, drawn_again, line_of, rooms_of, with_holm
 from fairwise.auditing.changes import Changes
 from fairwise.auditing.randomisation import Assignments, Difference
 from fairwise.errors import InputError
@@ -148,15 +148,13 @@ def learned_effects(
         models = PanelModels.search(model, people, outcome, _rounds(complete), judges.tolist(), present)
         total = len(present) * (1 + n_resamples) + 2 * n_draws * len(others)
         measure = _Measure(models, groups, least_change, progress, total)
-    found = {name: _Part.of(measure, parts[name], n_resamples, seed) for name in order}
+    blocks, rooms = blocks_of(attributes), rooms_of(attributes)
+    found = {name: _Part.of(measure, parts[name], rooms, n_resamples, seed) for name in order}
     tests: list[dict[str, object]] = []
     for name in others:
         both = parts[name] + parts[str(chosen)] > 0
-        blocks = blocks_of(attributes)
-        assignments = Assignments.of(
-            parts[name][both] > 0, None if blocks is None else blocks[both], n_draws, checks.whole("seed", seed, 0)
-        )
-        tests += _tests(measure, found[name], found[str(chosen)], both, assignments, name, confidence)
+        units, unit = drawn_again(parts[name] > 0, both, blocks, rooms, n_draws, checks.whole("seed", seed, 0))
+        tests += _tests(measure, found[name], found[str(chosen)], both, units.of_members(unit), name, confidence)
     return LearnedEffects(
         arms=pd.DataFrame.from_dict({name: found[name].line(confidence) for name in order}, orient="index").rename_axis(
             "arm"
@@ -226,22 +224,34 @@ class _Measure:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """What was measured of a part of the panel, None where nobody of it came back; ``resampled`` is ``(B, 4)``."""
+    """What was measured of a part of the panel, None where nobody of it came back; ``resampled`` is ``(B, 4)``.
+
+    ``n`` judges are in it, and ``units`` to which arms fell: these judges or, where they fell to rooms, rooms.
+    """
 
     own: Outcome | None
     resampled: Floats
     n: int
+    units: int
 
     @classmethod
-    def of(cls, measure: _Measure | None, part: Floats, n_resamples: int, seed: int) -> _Part:
-        members = np.flatnonzero(part)
+    def of(
+        cls, measure: _Measure | None, part: Floats, rooms: NDArray[np.int64] | None, n_resamples: int, seed: int
+    ) -> _Part:
+        members, none = np.flatnonzero(part), np.empty((0, len(LEARNED)))
         if measure is None or not len(members):
-            return cls(None, np.empty((0, len(LEARNED))), 0)
+            return cls(None, none, 0, 0)
+        unit = np.arange(len(members)) if rooms is None else np.unique(rooms[members], return_inverse=True)[1]
+        n_units = int(unit.max()) + 1
         own, rng = measure(part), np.random.default_rng([seed, len(members)])
-        if len(members) < _LEAST_JUDGES:
-            return cls(own, np.empty((0, len(LEARNED))), len(members))
-        drawn = (np.bincount(rng.choice(members, len(members)), minlength=len(part)) for _ in range(n_resamples))
-        return cls(own, np.array([measure(times.astype(np.float64)).changes for times in drawn]), len(members))
+        if n_units < _LEAST_JUDGES:
+            return cls(own, none, len(members), n_units)
+        resampled = []
+        for _ in range(n_resamples):
+            times = np.zeros(len(part))
+            times[members] = np.bincount(rng.choice(n_units, n_units), minlength=n_units)[unit]
+            resampled.append(measure(times).changes)
+        return cls(own, np.array(resampled), len(members), n_units)
 
     @property
     def changes(self) -> Floats:
@@ -258,7 +268,7 @@ class _Part:
         nothing = np.full(len(LEARNED) - 1, np.nan)
         before, after = (nothing, nothing) if self.own is None else (self.own.before, self.own.after)
         for place, name in enumerate(LEARNED):
-            value, half = self.changes[place], _half(self.deviations[place], self.n - 1, confidence)
+            value, half = self.changes[place], _half(self.deviations[place], self.units - 1, confidence)
             ends = np.clip([value - half, value + half], *_BOUNDS[name])
             column = name
             if place < len(before):
@@ -297,7 +307,7 @@ def _tests(
                 continue  # no groups were given
             found = Difference(np.nan, np.nan, np.nan, np.nan, "nobody of one of the two arms came back")
         else:
-            half = _half(deviations[place], min(arm.n, control.n) - 1, confidence)
+            half = _half(deviations[place], min(arm.units, control.units) - 1, confidence)
             note = "too few for an interval" if np.isnan(half) else ""
             low, high = np.clip([effect - half, effect + half], *_EFFECTS[hypothesis]).tolist()
             found = Difference(effect, low, high, float(p_values[place]), note)

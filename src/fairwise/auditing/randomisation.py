@@ -66,6 +66,10 @@ class Assignments:
             drawn[:, block] = rng.permuted(drawn[:, block], axis=1)
         return cls(treated, drawn, exact=False)
 
+    def of_members(self, unit: NDArray[np.int64]) -> Assignments:
+        """The same of judges, each of whom is in the unit ``(n,)`` to which the arm fell."""
+        return Assignments(self.treated[unit], self.drawn[:, unit], self.exact)
+
     def p_value(self, observed: float, others: Floats) -> float:
         """The share of assignments with a statistic at least as far from 0; unknown ones count as far.
 

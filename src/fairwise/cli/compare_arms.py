@@ -76,7 +76,9 @@ class FileOptions:
     """What people said in files, where there is no study."""
 
     judgments: Annotated[Path | None, _file("--judgments", help="What people said in both rounds.")] = None
-    judges: Annotated[Path | None, _file("--judges", help="Who was in which arm: columns judge, arm, block.")] = None
+    judges: Annotated[
+        Path | None, _file("--judges", help="Who was in which arm: columns judge, arm, block or room.")
+    ] = None
     reasons: Annotated[Path | None, _file("--reasons", help="Reasons shown: columns a, b and answer.")] = None
     people: Annotated[Path | None, _file("--people", help="Table of people, to learn from.")] = None
     id: Annotated[str, Option("--id", help="Its column with ids.", rich_help_panel="Files instead of a study")] = "id"

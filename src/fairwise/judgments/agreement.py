@@ -140,8 +140,11 @@ def krippendorff_alpha(
     return agreement_of(orient(judgments.asked().counted()), level, float(confidence))
 
 
-def agreement_of(rows: Oriented, level: Level, confidence: float) -> Agreement:
-    """Return the agreement of answers that are all the same way round."""
+def agreement_of(rows: Oriented, level: Level, confidence: float, rooms: NDArray[np.int64] | None = None) -> Agreement:
+    """Return the agreement of answers that are all the same way round.
+
+    ``rooms`` has a number for each judge of the rows: the interval is then over rooms, each with all of its judges.
+    """
     panel = AnswerCounts.of(rows, level)
     alpha, note = np.nan, "no pair was answered by two judges"
     if panel.n_pairs:
@@ -149,7 +152,7 @@ def agreement_of(rows: Oriented, level: Level, confidence: float) -> Agreement:
         note = "all their answers are the same answer" if np.isnan(alpha) else ""
     low = high = np.nan
     if not np.isnan(alpha):
-        low, high, note = _interval(panel, alpha, confidence)
+        low, high, note = _interval(panel, alpha, confidence, rooms)
     return Agreement(level, alpha, low, high, panel.n_pairs, panel.n_judges, confidence, note)
 
 
@@ -218,10 +221,17 @@ class AnswerCounts:
         np.divide(observed * all_pairs, n * expected, out=ratio, where=defined)
         return np.asarray(1.0 - ratio)
 
-    def left_out(self) -> Iterator[Floats]:
-        """Yield alpha without each judge (of very many, each group of judges), as many at once as fit in memory."""
-        n = min(self.n_judges, _MOST_GROUPS)
-        group = np.random.default_rng(0).permutation(self.n_judges) % n
+    def left_out(self, rooms: NDArray[np.int64] | None = None) -> Iterator[Floats]:
+        """Yield alpha without each judge (of very many, each group of judges), as many at once as fit in memory.
+
+        With ``rooms``, a number for each judge of the rows, it is without each of these.
+        """
+        if rooms is None:
+            n = min(self.n_judges, _MOST_GROUPS)
+            group = np.random.default_rng(0).permutation(self.n_judges) % n
+        else:
+            found, group = np.unique(rooms[self.judges], return_inverse=True)
+            n = len(found)
         at_once = max(1, _CELLS_AT_ONCE // (_ANSWERS * self.n_pairs))
         for start in range(0, n, at_once):
             left_out = np.arange(start, min(start + at_once, n))
@@ -252,9 +262,11 @@ def jackknife(value: float, without: Floats) -> tuple[float, float]:
     return float(n * value - (n - 1) * mean), float(np.sqrt((n - 2) / n * ((without - mean) ** 2).sum()))
 
 
-def _interval(panel: AnswerCounts, alpha: float, confidence: float) -> tuple[float, float, str]:
+def _interval(
+    panel: AnswerCounts, alpha: float, confidence: float, rooms: NDArray[np.int64] | None
+) -> tuple[float, float, str]:
     """Return both ends, or NaN and why there are none."""
-    without = np.concatenate(list(panel.left_out()))
+    without = np.concatenate(list(panel.left_out(rooms)))
     if np.isnan(without).any():
         return np.nan, np.nan, "without one of so few judges there is nothing left to compare"
     middle, deviation = jackknife(alpha, without)
