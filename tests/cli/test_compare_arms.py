@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from functools import partial
@@ -66,6 +67,36 @@ def test_what_is_learned_and_json(files: list[str], study: Study, run: Callable[
     assert {line["group"] for line in found["learned"]["rates"]} == {"Aa", "Be"}
     assert found["learned"]["eta"] == 0.02
     assert "What is learned, gamma 0.1" in run("compare-arms", *files, *learn, *few).stdout
+
+
+def test_a_report_tells_what_talking_did_if_asked(files: list[str], study: Study, run: Callable[..., Result]) -> None:
+    out, learn = study.folder / "r.html", [*study.who, "--outcome", "returned", "--favorable-label", 1]
+    without_reasons = files[:4]
+    fit = [
+        *without_reasons,
+        *learn,
+        "--gamma",
+        0.2,
+        "--eta",
+        0.1,
+        "--estimator",
+        "tree",
+        "--max-depth",
+        1,
+        "--out",
+        out,
+    ]
+    run("report", *fit)
+    assert "What talking did" not in out.read_text(encoding="utf-8")
+    run("report", *fit, "--second-round", *files[4:], "--groups", "town")
+    page = re.sub(r"<[^>]+>", " ", out.read_text(encoding="utf-8"))
+    assert "What talking did" in page
+    assert "The share of answers changed to what most of the reasons are for is the same in both arms." in page
+    assert "The error of the model learned from an arm's answers moves as far in both arms." in html.unescape(page)
+    assert "give --second-round, too" in run("report", *fit, "--control", "reasons", code=1).stderr
+    assert (
+        "nobody who answered is in that arm" in run("report", *fit, "--second-round", "--control", "x", code=1).stderr
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """``fairwise report``: one HTML file that says what was asked, what was learnt and what it cost."""
 
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,10 +27,38 @@ from fairwise.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fairwise.auditing import Effects
     from fairwise.learning.estimator import PairwiseFairClassifier
 
 _PAGES = (".html", ".htm")
+_again = partial(Option, rich_help_panel="A second round")
 _CURVE = ("judge", "gamma", "eta", "error")
+
+
+@dataclass(frozen=True)
+class SecondRoundOptions:
+    """What is told of people who were asked again."""
+
+    second_round: Annotated[
+        bool, _again("--second-round", help="Also tell what people changed after they talked, by arm of --judges.")
+    ] = False
+    control: Annotated[str | None, _again("--control", help="The arm to compare with, if not called control.")] = None
+    reasons: Annotated[
+        Path | None, _again("--reasons", help="Reasons shown: columns a, b and answer.", metavar="FILE")
+    ] = None
+
+    def effects(self, task: TrainingData) -> "Effects | None":
+        """What people changed, if that is asked for."""
+        if not self.second_round:
+            given = [name for name in ("control", "reasons") if getattr(self, name) is not None]
+            if given:
+                raise InputError(f"--{given[0]}: is about a second round; give --second-round, too")
+            return None
+        from fairwise.auditing import effects
+        from fairwise.tables.files import read_table
+
+        reasons = None if self.reasons is None else read_table(self.reasons)[0]
+        return effects(task.judgments, control=self.control, reasons=reasons)
 
 
 @with_option_groups
@@ -36,6 +66,7 @@ def report(
     people: PeopleOptions,
     judgments: JudgmentsOptions,
     learning: LearningOptions,
+    again: SecondRoundOptions,
     out: Annotated[Path, Option("--out", help="Where to write the report: report.html.")],
     model: Annotated[Path | None, Option("--model", help="A model made before by fit, instead of fitting now.")] = None,
     prices: Annotated[
@@ -91,6 +122,7 @@ def report(
 
     if language not in languages():
         raise InputError(f"--language: no report in {language!r}; there are {', '.join(languages())}")
+    talked = again.effects(task)  # refused before the fit, too
     compared = () if groups == "none" else names(groups)
     task.people.columns(compared)  # refused before the fit if they are not there
     kept = None if model is None else _kept_model(model, prices, task)
@@ -105,6 +137,8 @@ def report(
         fitted = kept
     used = [str(name) for name in fitted.feature_names_in_]
     table = task.people.columns(tuple(dict.fromkeys((*used, *compared))))
+    if talked is not None and len(talked.judges):
+        talked = _with_learned(talked, fitted, task, used, compared)
     with spinner("Writing the report"):
         content = findings(
             fitted,
@@ -119,6 +153,7 @@ def report(
             title=title,
             unit=unit,
             simulated=simulated,
+            effects=talked,
         )
         shown: dict[str, Any] = {"figures": figures, "language": language, "case_details": case_details}
         write_output(out, lambda draft: write_report(content, draft, **shown))
@@ -127,6 +162,17 @@ def report(
         print_json({"report": out, "figures": figures, "imported": imported})
         return
     echo(f"Report written to {out}" + (f", figures to {figures}" if figures else "") + ".")
+
+
+def _with_learned(
+    found: "Effects", model: "PairwiseFairClassifier", task: TrainingData, used: list[str], compared: tuple[str, ...]
+) -> "Effects":
+    """What people changed, and what that does to the model; the gap is of groups of the one column to compare."""
+    from fairwise.jobs.talking import with_learned
+
+    group = task.people.columns(compared)[compared[0]] if len(compared) == 1 else None
+    with spinner("Learning from the answers before and after"):
+        return with_learned(found, model, task.people.columns(tuple(used)), task.people.outcome, task.judgments, group)
 
 
 def _own_words(text: str | None) -> str | None:

@@ -33,18 +33,30 @@ def talking_did(data: FitData, model: Model) -> Effects:
     found = effects_of(data.judgments, data.second_round)
     if found.judges.empty:
         return found
-    if isinstance(model, PairwiseFairRegressor):
-        return replace(found, notes=(*found.notes, NOT_LEARNED))
     groups = data.groups.iloc[:, 0] if data.groups is not None and data.groups.shape[1] == 1 else None
     arms = data.second_round.arms.reindex(data.judgments.judges)
     if found.control is None:
         arms = pd.DataFrame(index=arms.index)
     answers = Judgments(data.judgments.frame, people=data.people, judge_attributes=arms)
+    return with_learned(found, model, data.people, data.outcome, answers, groups)
+
+
+def with_learned(
+    found: Effects,
+    model: Model,
+    people: pd.DataFrame,
+    outcome: pd.Series[Any],
+    answers: Judgments,
+    groups: pd.Series[Any] | None,
+) -> Effects:
+    """The same with what would be learned before and after, or a note that this cannot be told of such a model."""
+    if isinstance(model, PairwiseFairRegressor):
+        return replace(found, notes=(*found.notes, NOT_LEARNED))
     try:
         learned = learned_effects(
             model,
-            data.people,
-            data.outcome,
+            people,
+            outcome,
             answers,
             control=found.control,
             groups=groups,
