@@ -56,10 +56,14 @@ def measured(database: str | None) -> Measured:
         words = () if database is None else ("--database", database)
         with served(folder, *words) as server:
             load = uvloop.run(_load(server))
-        with snapshot(database or folder / "study.sqlite") as connection:
-            query = sa.select(appearances.c.key, answers.c.answer).join(answers)
-            kept = [(row.key, row.answer) for row in connection.execute(query)]
-    return Measured(kept=kept, **load)
+        return Measured(kept=kept_answers(database or folder / "study.sqlite"), **load)
+
+
+def kept_answers(database: str | Path) -> list[tuple[str, str]]:
+    """Every answer that is there, with the key of its pair."""
+    with snapshot(database) as connection:
+        query = sa.select(appearances.c.key, answers.c.answer).join(answers)
+        return [(row.key, row.answer) for row in connection.execute(query)]
 
 
 async def _load(server: Served) -> dict[str, Any]:

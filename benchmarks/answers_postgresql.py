@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def run() -> Row:
     with postgresql() as address:
-        return row_of("PostgreSQL", 250, measured(address))
+        return row_of("PostgreSQL", 700, measured(address))
 
 
 @contextmanager

@@ -11,4 +11,4 @@ if TYPE_CHECKING:
 
 
 def run() -> Row:
-    return row_of("SQLite", 400, measured(None))
+    return row_of("SQLite", 1000, measured(None))

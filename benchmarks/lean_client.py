@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import re
+import time
 from typing import Self
 from urllib.parse import quote_plus
 
@@ -30,6 +31,9 @@ class LeanParticipant:
         self._form: dict[bytes, bytes] = {}
         self.accepted: dict[str, str] = {}
         """What was answered and acknowledged, by the key of the pair."""
+
+        self.acknowledged_after = 0.0
+        """Seconds that the last of them took, without the page after it."""
 
     @classmethod
     async def connected(cls, port: int, *, cookie: str = "") -> Self:
@@ -62,7 +66,9 @@ class LeanParticipant:
         if b"/pair/" not in self._path:
             return False
         key, answer = self._form[b"key"].decode(), ANSWERS[turn % 4]
+        sent = time.perf_counter()
         after = await self._send(self._path.partition(b"?")[0], {"answer": answer})
+        self.acknowledged_after = time.perf_counter() - sent
         self.accepted[key] = answer
         await self._look(after)
         return True

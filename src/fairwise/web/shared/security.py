@@ -6,10 +6,11 @@ import asyncio
 import logging
 from base64 import b64encode
 from collections.abc import Callable, Mapping
+from functools import cache
 from hashlib import sha256
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -163,16 +164,21 @@ class Reply:
     """A reply with our headers, and whether anything of it was sent."""
 
     def __init__(self, send: Send, headers: Mapping[str, str] = HEADERS) -> None:
-        self._send, self._headers = send, headers
+        self._send, self._headers = send, _encoded(tuple(headers.items()))
         self.begun = False
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.begun = True
-            headers = MutableHeaders(scope=message)
-            for name, value in self._headers.items():
-                headers.setdefault(name, value)
+            given = message.get("headers", ())
+            said = {name for name, _ in given}
+            message["headers"] = [*given, *(one for one in self._headers if one[0] not in said)]
         await self._send(message)
+
+
+@cache
+def _encoded(headers: tuple[tuple[str, str], ...]) -> list[tuple[bytes, bytes]]:
+    return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
 
 
 def _refused(method: str, headers: Headers, most: int) -> int | None:

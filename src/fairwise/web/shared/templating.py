@@ -6,9 +6,9 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from importlib.resources import files
-from itertools import accumulate
+from itertools import accumulate, zip_longest
 from math import ceil
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -95,15 +95,30 @@ def templates_of(package: str, prefix: str, spoken: Language | None = None) -> E
     return environment
 
 
+_LINES_KEPT = 16_384  # of some hundred bytes each
+
+
 class Pieces:
     """Parts of the page of a pair that many pages have in common, each made once and kept."""
 
     def __init__(self, environment: Environment) -> None:
         made: Any = environment.get_template("pieces.html").module
-        self.comparison = made.comparison
+        self._comparison, self._line = made.comparison, made.compared_line
+        self._same_line = lru_cache(_LINES_KEPT)(partial(made.compared_line, pictures=""))
         self.meaning = lru_cache(made.meaning)
         self.buttons = lru_cache(made.buttons)
         self.meanings = lru_cache(made.meanings)
+
+    def comparison(self, names: Sequence[object], cards: Sequence[Card], differ: Sequence[bool], pictures: str) -> str:
+        """People side by side; of a short line it is likely that others are shown the same one."""
+        names, lines = tuple(names), list[str]()
+        for line, differs in zip_longest(compared_rows(cards), differ):
+            is_short = not line.wide
+            lines.append(
+                self._same_line(names, line, differs) if is_short else self._line(names, line, differs, pictures)
+            )
+        made: str = self._comparison(names, Markup("").join(lines))
+        return made
 
 
 # What is told of a person in the list of all answers: as many facts as there is room for.
