@@ -26,6 +26,7 @@ from fairwise.errors import InputError
 from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle, total_costs
 from fairwise.learning.oracles.linear import LinearClassifiers, RegressionOracle, RegressionTerms
 from fairwise.learning.problem import Points, Problem
+from fairwise.learning.solvers.large_games import Played, is_large, play_large
 from fairwise.learning.solvers.progress import SearchEnded, Watch
 from fairwise.learning.solvers.regression_kernels import play
 from fairwise.learning.solvers.regret_bound import Guarantee, promise
@@ -83,32 +84,39 @@ def play_game(problem: Problem, terms: RegressionTerms, guarantee: Guarantee) ->
     """All rounds of one game; of the people it needs the terms alone. Of two labels it is compiled."""
     if not problem.is_plain:
         return _play_in_turn(problem, terms, guarantee)
-    soft = problem.soft_budgets
-    coef, intercept, violations, pairs, budgets, slack, labels = play(
-        terms.judged_rows,
-        terms.inverse_gram,
-        terms.base,
-        problem.reference,
-        problem.owed,
-        problem.sign,
-        problem.hard,
-        np.cumsum([0, *(len(b.rows) for b in soft)]),
-        np.concatenate([b.rows for b in soft]) if soft else np.empty(0, dtype=np.intp),
-        np.concatenate([b.shares for b in soft]) if soft else np.empty(0),
-        float(problem.gamma),
-        budget_limits(problem),
-        guarantee.pair_step,
-        guarantee.budget_step,
-        guarantee.n_rounds,
-        guarantee.lambda_bound,
-        guarantee.tau_bound,
-    )
+    play_all = play_large if is_large(problem, terms) else _play_compiled
+    coef, intercept, violations, pairs, budgets, slack, labels = play_all(problem, terms, guarantee)
     average = RoundAverages(problem)
     average.add(Multipliers(pairs, budgets), np.nan, problem.differences(labels[None, :])[0], slack)
     on_people = adjoint_differences(problem.sign * pairs, problem.reference, problem.owed, len(problem.judged))
     reply = terms.response(on_people)
     cost_on_judged = float(on_people @ reply.labels(terms.judged_rows)[0])
     return Game(problem, guarantee, LinearClassifiers(coef, intercept), violations, average, reply, cost_on_judged)
+
+
+def _play_compiled(problem: Problem, terms: RegressionTerms, guarantee: Guarantee) -> Played:
+    soft = problem.soft_budgets
+    return Played(
+        *play(
+            terms.judged_rows,
+            terms.inverse_gram,
+            terms.base,
+            problem.reference,
+            problem.owed,
+            problem.sign,
+            problem.hard,
+            np.cumsum([0, *(len(b.rows) for b in soft)]),
+            np.concatenate([b.rows for b in soft]) if soft else np.empty(0, dtype=np.intp),
+            np.concatenate([b.shares for b in soft]) if soft else np.empty(0),
+            float(problem.gamma),
+            budget_limits(problem),
+            guarantee.pair_step,
+            guarantee.budget_step,
+            guarantee.n_rounds,
+            guarantee.lambda_bound,
+            guarantee.tau_bound,
+        )
+    )
 
 
 class _RegressionOnJudged(RegressionOracle):

@@ -15,7 +15,7 @@ import numba
 import numpy as np
 
 _VANISHES = 750.0  # exp(-750) is 0
-_TILE = 128  # people whose sums run side by side
+TILE = 128  # people whose sums run side by side
 
 
 @numba.njit(cache=True, nogil=True)
@@ -50,10 +50,10 @@ def play(
     coef, intercept, max_violation = np.empty((n_rounds, d)), np.empty(n_rounds), np.empty(n_rounds)
     mean_pairs, mean_budgets, mean_slack = np.zeros(n_pairs), np.zeros(n_budgets), np.zeros(n_pairs)
     mean_label = np.empty(m)
-    tiles = _tiles(rows)
+    tiles = tiles_of(rows)
     reference, owed = reference.astype(np.uint32), owed.astype(np.uint32)
     direction = 1 if sign > 0.0 else -1
-    powers = np.exp(-pair_step * np.arange(min(3.0 * n_rounds, _VANISHES / pair_step) + 2.0))
+    powers = table_of_powers(pair_step, n_rounds)
     last = len(powers) - 1
     ahead = np.zeros(n_pairs, dtype=np.int32)  # rounds in which the pair was violated, less those it was overfulfilled
     forgiven = np.zeros(n_pairs, dtype=np.int32)  # rounds in which it had slack
@@ -62,13 +62,13 @@ def play(
     slack = np.zeros(n_pairs, dtype=np.int8)
     slack_price = np.empty(n_pairs)
     budgets = np.zeros(n_budgets)
-    on_people = np.empty(len(tiles) * _TILE)
-    side_by_side = np.empty((1 + d, _TILE))
+    on_people = np.empty(len(tiles) * TILE)
+    side_by_side = np.empty((1 + d, TILE))
     moments = np.empty(1 + d)
     beta = np.empty(1 + d)
-    score = np.empty(_TILE)
-    label = np.empty(len(tiles) * _TILE, dtype=np.int8)
-    favored = np.zeros(len(tiles) * _TILE, dtype=np.int32)  # how many rounds gave each judged person label 1
+    score = np.empty(TILE)
+    label = np.empty(len(tiles) * TILE, dtype=np.int8)
+    favored = np.zeros(len(tiles) * TILE, dtype=np.int32)  # how many rounds gave each judged person label 1
     for t in range(n_rounds):
         # lambda_k = lambda_bound exp(theta_k) / (1 + sum exp(theta)); 1 is the option to charge no pair at all.
         total = 0.0
@@ -84,7 +84,7 @@ def play(
         factor = np.exp(exponent - top)
         factor *= lambda_bound / (np.exp(-top) + factor * total)
 
-        _weigh(tiles, on_people, side_by_side, moments)
+        weigh(tiles, on_people, side_by_side, moments)
         for i in range(1 + d):
             value = base[i]
             for j in range(1 + d):
@@ -92,7 +92,7 @@ def play(
             beta[i] = -value
         intercept[t] = beta[0]
         coef[t] = beta[1:]
-        _label(tiles, beta, score, label, favored)
+        label_people(tiles, beta, score, label, favored)
 
         if n_budgets > 0:
             for k in range(n_pairs):
@@ -129,42 +129,48 @@ def play(
 
 
 @numba.njit(cache=True, nogil=True)
-def _tiles(rows):
-    """The rows ``(m, d)`` by column within each few people, ``(tiles, d, _TILE)``, and zeros behind the last."""
+def table_of_powers(step, n_rounds):
+    """``exp(-step i)`` for as many ``i`` as occur, or until it is 0."""
+    return np.exp(-step * np.arange(min(3.0 * n_rounds, _VANISHES / step) + 2.0))
+
+
+@numba.njit(cache=True, nogil=True)
+def tiles_of(rows):
+    """The rows ``(m, d)`` by column within each few people, ``(tiles, d, TILE)``, and zeros behind the last."""
     m, d = rows.shape
-    tiles = np.zeros((-(-m // _TILE), d, _TILE))
+    tiles = np.zeros((-(-m // TILE), d, TILE))
     for p in range(m):
         for j in range(d):
-            tiles[p // _TILE, j, p % _TILE] = rows[p, j]
+            tiles[p // TILE, j, p % TILE] = rows[p, j]
     return tiles
 
 
 @numba.njit(cache=True, nogil=True)
-def _weigh(tiles, on_people, side_by_side, moments):
+def weigh(tiles, on_people, side_by_side, moments):
     """``moments = Z_J.T on_people``: each place in a tile has a sum of its own over all tiles; then those are added."""
     side_by_side[:] = 0.0
     for number in range(len(tiles)):
-        charged = on_people[number * _TILE : (number + 1) * _TILE]
-        for q in range(_TILE):
+        charged = on_people[number * TILE : (number + 1) * TILE]
+        for q in range(TILE):
             side_by_side[0, q] += charged[q]
         for j in range(len(moments) - 1):
-            for q in range(_TILE):
+            for q in range(TILE):
                 side_by_side[1 + j, q] += charged[q] * tiles[number, j, q]
     for i in range(len(moments)):
         moments[i] = 0.0
-        for q in range(_TILE):
+        for q in range(TILE):
             moments[i] += side_by_side[i, q]
 
 
 @numba.njit(cache=True, nogil=True)
-def _label(tiles, beta, score, label, favored):
+def label_people(tiles, beta, score, label, favored):
     """Column by column over a few people: each one's sum has the order it would have alone, several go at once."""
     for number in range(len(tiles)):
         score[:] = beta[0]
         for j in range(len(beta) - 1):
             weight = beta[1 + j]
-            for q in range(_TILE):
+            for q in range(TILE):
                 score[q] += tiles[number, j, q] * weight
-        for q in range(_TILE):
-            label[number * _TILE + q] = 1 if score[q] > 0.0 else 0
-            favored[number * _TILE + q] += label[number * _TILE + q]
+        for q in range(TILE):
+            label[number * TILE + q] = 1 if score[q] > 0.0 else 0
+            favored[number * TILE + q] += label[number * TILE + q]
