@@ -13,6 +13,7 @@ from fairlearn.reductions import (
     ErrorRateParity,
     FalsePositiveRateParity,
     TruePositiveRateParity,
+    UtilityParity,
 )
 
 from fairwise.constraints.groups import GroupRows, parity_moments
@@ -47,6 +48,23 @@ def test_rows_are_fairlearns_own_numbers(moment: Any) -> None:
     for h in (rng.integers(0, 2, 60), rng.random(60)):
         over = loaded.gamma(lambda _, h=h: h) - loaded.bound()
         assert np.allclose(rows.matrix @ h - rows.limits, over)
+
+
+class OfMyOwn(EqualizedOdds):  # type: ignore[misc]
+    """Tells everyone over 0 from the others besides, by a column of the table."""
+
+    def load_data(self, X: Any, y: Any, *, sensitive_features: Any, **_: Any) -> None:
+        events = pd.Series(np.where(X["x"] > 0, "over", "under"), index=y.index)
+        UtilityParity.load_data(self, X, y, sensitive_features=sensitive_features, event=events)
+
+
+def test_what_a_moment_of_ones_own_looks_at_is_its_own_business() -> None:
+    table, labels, groups = people()
+    rows = GroupRows.from_moments([OfMyOwn(difference_bound=0.1)], table, labels, groups)
+    h = np.random.default_rng(1).random(60)
+    over, in_a = table["x"].to_numpy() > 0, groups.to_numpy() == "a"
+    (place,) = [place for place, name in enumerate(rows.names) if name.endswith("+ over a")]
+    assert rows.matrix[place] @ h == pytest.approx(h[over & in_a].mean() - h[over].mean())
 
 
 def test_the_given_moment_is_not_touched() -> None:

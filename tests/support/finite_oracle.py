@@ -47,3 +47,17 @@ class FiniteClassOracle(Oracle):
 
     def best_response(self, cost: FloatArray, warm: Classifiers | None = None) -> ListedClassifiers:  # noqa: ARG002
         return self._everyone.take(np.argmin(self._everyone.predictions @ cost, keepdims=True))
+
+
+class SlowOracle(FiniteClassOracle):
+    """Finds the least cost every time, and says that a question takes long; counts them."""
+
+    cheap = False
+
+    def __init__(self, predictions: RowValues) -> None:
+        super().__init__(predictions)
+        self.questions: list[FloatArray] = []
+
+    def best_response(self, cost: FloatArray, warm: Classifiers | None = None) -> ListedClassifiers:
+        self.questions.append(cost.copy())
+        return super().best_response(cost, warm)

@@ -69,21 +69,21 @@ class GroupRows:
         mass = weights[counted]
         at = (np.arange(len(labels)) if point is None else point)[counted]
         size = len(labels) if n_points is None else n_points
-        people = table.iloc[counted].reset_index(drop=True)
-        outcome = pd.Series(labels[counted])
-        groups = pd.Series(np.asarray(sensitive_features)[counted])
+        people = table.iloc[counted]
+        outcome, groups = labels[counted], np.asarray(sensitive_features)[counted]
         names: list[str] = []
         rows: list[FloatArray] = []
         limits: list[float] = []
         bounds: list[float] = []
         for moment in moments:
-            loaded = _load(moment, people, outcome, groups)
+            first, kind = _kinds(moment, outcome, groups)
+            loaded = _load(moment, people.iloc[first], outcome[first], groups[first])
             event, group = loaded.tags["event"].to_numpy(), loaded.tags["group_id"].to_numpy()
-            at_zero, slope = loaded.utilities[:, 0], loaded.utilities[:, 1] - loaded.utilities[:, 0]
-            given = loaded.bound()
+            at_zero, at_one = loaded.utilities[kind].T
+            slope, given = at_one - at_zero, loaded.bound()
             for sign, of_event, of_group in loaded.index:
-                everyone = np.where(event == of_event, mass, 0.0)
-                members = np.where(group == of_group, everyone, 0.0)
+                everyone = np.where((event == of_event)[kind], mass, 0.0)
+                members = np.where((group == of_group)[kind], everyone, 0.0)
                 more, less = (members, everyone) if sign == "+" else (everyone, members)
                 upper, lower = loaded.ratio / more.sum(), 1.0 / less.sum()
                 slopes = [np.bincount(at, part * slope, minlength=size) for part in (more, less)]
@@ -154,13 +154,26 @@ class GroupRows:
         return np.minimum(matrix.min(axis=2), 0.0).sum(axis=1), np.maximum(matrix.max(axis=2), 0.0).sum(axis=1)
 
 
+def _kinds(moment: UtilityParity, outcome: IntArray, groups: NDArray[Any]) -> tuple[IntArray, IntArray]:
+    """One person of each kind that a moment tells apart, by position, and of which kind everyone ``(n,)`` is.
+
+    Fairlearn's own look at outcomes and groups alone. What others look at is theirs to know: everyone is a kind.
+    """
+    if not type(moment).__module__.startswith("fairlearn."):
+        return np.arange(len(outcome)), np.arange(len(outcome))
+    number, names = pd.factorize(groups, use_na_sentinel=False)
+    _, first, kind = np.unique(outcome * len(names) + number, return_index=True, return_inverse=True)
+    return first, kind
+
+
 def _load(
-    moment: UtilityParity, table: pd.DataFrame, outcome: pd.Series, sensitive_features: pd.Series
+    moment: UtilityParity, table: pd.DataFrame, outcome: IntArray, sensitive_features: NDArray[Any]
 ) -> UtilityParity:
     loaded = copy.deepcopy(moment)
+    people, labels, groups = table.reset_index(drop=True), pd.Series(outcome), pd.Series(sensitive_features)
     with warnings.catch_warnings():  # fairlearn's own, about pandas' next version; nothing a user could do
         warnings.simplefilter("ignore", DeprecationWarning)
-        loaded.load_data(table, outcome, sensitive_features=sensitive_features)
+        loaded.load_data(people, labels, sensitive_features=groups)
     return loaded
 
 

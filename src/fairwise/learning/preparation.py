@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -26,7 +27,14 @@ from fairwise.learning.problem import Problem
 from fairwise.learning.settings import FitSettings, Params
 from fairwise.tables.frames import used_columns
 
-NOBODY = pd.DataFrame({"judge": [], "a": [], "b": [], "answer": []}, dtype=object)
+_NOBODY = pd.DataFrame({"judge": [], "a": [], "b": [], "answer": []}, dtype=object)
+
+
+@cache
+def of_nobody() -> tuple[Judgments, PairRows]:
+    """The judgments of nobody, and their rows."""
+    judgments = Judgments(_NOBODY)
+    return judgments, PairRows.from_judgments(judgments)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +88,7 @@ def prepare(
     sensitive = inputs.group_labels(sensitive_features, table.index, "sensitive_features") if moments else None
     seed = seed_of(settings.random_state)
 
-    answered = judgments or Judgments(NOBODY)
-    pairs = PairRows.from_judgments(answered)
+    answered, pairs = of_nobody() if judgments is None else (judgments, PairRows.from_judgments(judgments))
     used = used_columns(table.columns, settings.features)
     if judgments is None:
         judged = table.iloc[:0][used]

@@ -115,7 +115,7 @@ def test_shared_transformers_are_in_the_file_once_and_shared_again(town: Town, t
     document = skops.io.load(
         tmp_path / "model.skops", trusted=skops.io.get_untrusted_types(file=tmp_path / "model.skops")
     )
-    assert len(members(model)) > 2
+    assert len(members(model)) > 1
     n_different = len({id(member.steps[0][1]) for member in members(model)})
     assert len(document["classifiers"]["transformers"]) == n_different < len(members(model))
     again = PairwiseFairClassifier.load(tmp_path / "model.skops")

@@ -113,23 +113,44 @@ def test_a_threshold_lies_between_two_scores_even_where_there_is_hardly_room() -
 def test_earlier_fits_are_varied_by_the_threshold_that_is_cheapest_now(rows: Any) -> None:
     rng = np.random.default_rng(3)
     oracle = oracle_for(rows, LogisticRegression())
-    assert oracle.variations(rng.normal(size=60)) is None
+    assert oracle.variations(rng.normal(size=60), np.inf, 9) is None
     fits = [oracle.best_response(rng.normal(size=60)).members[0] for _ in range(4)]
     cost = rng.normal(size=60)
-    varied = oracle.variations(cost)
+    varied = oracle.variations(cost, np.inf, 9)
     assert varied is not None
     classifiers, labels = varied
-    assert classifiers.members == fits
+    assert {id(member) for member in classifiers.members} == set(map(id, fits))
     np.testing.assert_array_equal(labels, classifiers.labels(rows))
-    for fit, own in zip(fits, labels, strict=True):
+    for fit, own in zip(classifiers.members, labels, strict=True):
         score = fit.decision_function(rows)
         assert own @ cost == pytest.approx(min(cost[score > t].sum() for t in [-np.inf, *score]))
+    costs = labels @ cost
+    assert (np.diff(costs) >= -1e-12).all()
+    for below, most in ((np.inf, 2), (float(costs[1]) - 1e-6, 9), (float(costs[0]) - 1e-6, 9)):
+        fewer = oracle.variations(cost, below, most)
+        assert fewer is not None
+        np.testing.assert_array_equal(fewer[1], labels[: min(most, np.count_nonzero(costs < below))])
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [LogisticRegression(), DecisionTreeClassifier(max_depth=2), make_pipeline(StandardScaler(), LogisticRegression())],
+    ids=["linear", "tree", "pipeline"],
+)
+def test_labels_it_says_it_knows_are_those_the_answer_gives(rows: Any, estimator: Any) -> None:
+    rng, oracle = np.random.default_rng(4), oracle_for(rows, estimator)
+    for _ in range(5):
+        answer = oracle.best_response(rng.normal(size=60) + rows[:, 0])
+        known = oracle.known_labels(answer)
+        assert known is not None
+        np.testing.assert_array_equal(known, answer.labels(rows))
+        assert oracle.known_labels(oracle.constants()) is None
 
 
 def test_an_estimator_without_scores_cannot_be_varied(rows: Any, cost: Any) -> None:
     oracle = oracle_for(rows, Weighing())
     oracle.best_response(cost)
-    assert oracle.variations(cost) is None
+    assert oracle.variations(cost, np.inf, 9) is None
 
 
 def test_the_size_of_the_costs_does_not_matter(rows: Any, cost: Any) -> None:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from tests.support.finite_oracle import FiniteClassOracle
+from tests.support.finite_oracle import FiniteClassOracle, SlowOracle
 
 from fairwise.learning.solvers.column_generation import ColumnGeneration
 from fairwise.learning.solvers.pool import Pool
+from fairwise.learning.solvers.solution import Multipliers, lagrangian_bound
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,17 +51,19 @@ def assert_keeps_the_rules(problem: Problem, solution: Solution) -> None:
 
 @shapes
 @pytest.mark.parametrize("n_classifiers", [None, 40], ids=["every labeling", "some labelings"])
+@pytest.mark.parametrize("kind", [FiniteClassOracle, SlowOracle], ids=["asked at will", "asked rarely"])
 @pytest.mark.parametrize("seed", range(4))
 def test_it_finds_the_optimum_of_the_full_programme_and_proves_it(
     listed: Callable[..., Listed],
     direct_optimum: Direct,
     shape: dict[str, Any],
     n_classifiers: int | None,
+    kind: type[FiniteClassOracle],
     seed: int,
 ) -> None:
     game = listed(seed, n_people=6, n_answers=14, n_classifiers=n_classifiers, **shape)
     optimum = direct_optimum(game.problem, game.errors, game.differences).value
-    solution = ColumnGeneration(game.problem, game.oracle).solve(tol=1e-7)
+    solution = ColumnGeneration(game.problem, kind(game.labels[2:])).solve(tol=1e-7)
     assert solution.exact
     assert solution.error == pytest.approx(optimum, abs=1e-6)
     assert solution.bound <= optimum + 1e-9
@@ -70,6 +73,37 @@ def test_it_finds_the_optimum_of_the_full_programme_and_proves_it(
     assert solution.weights @ errors == pytest.approx(solution.error, abs=1e-12)
     assert solution.weights.sum() == pytest.approx(1.0)
     assert solution.weights.min() > 0
+
+
+def test_where_the_plain_model_keeps_every_rule_it_is_the_only_question(listed: Callable[..., Listed]) -> None:
+    game = listed(0, n_points=10, n_people=8, n_answers=20, n_classifiers=300, gamma=1.0)
+    oracle = SlowOracle(game.labels[2:])
+    solution = ColumnGeneration(game.problem, oracle).solve()
+    assert solution.oracle_calls == len(oracle.questions) == 1
+    assert solution.error == solution.bound == game.errors.min()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_slow_oracle_is_asked_where_what_is_known_promises_half_of_the_gap(
+    listed: Callable[..., Listed], seed: int
+) -> None:
+    """So first it is asked on the way from no multipliers to the duals, where the promise is half of the way up."""
+    game = listed(seed, n_points=12, n_people=8, n_answers=20, n_classifiers=300, gamma=0.05)
+    oracle = SlowOracle(game.labels[2:])
+    search = ColumnGeneration(game.problem, oracle)
+    first, zero, n_known = search.pool.solve(game.problem), Multipliers.zero(game.problem), len(search.pool)
+    plain = float(search.pool.errors.min())
+    assert first.value > plain + 1e-3
+    search.solve(max_iter=1)
+    rising = [
+        lagrangian_bound(game.problem, at, float(search.pool.costs(at)[:n_known].min()))
+        for at in (zero.towards(first.multipliers, share) for share in np.linspace(0, 1, 1001))
+    ]
+    share = np.flatnonzero(np.array(rising) >= (plain + first.value) / 2)[0] / 1000
+    asked = game.problem.cost(zero.towards(first.multipliers, share).rows)
+    at_zero = game.problem.points.error_cost
+    assert 0 < share < 1
+    np.testing.assert_allclose(oracle.questions[1] - at_zero, asked - at_zero, atol=2e-3 * np.abs(asked).max())
 
 
 @shapes

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from tests.support.finite_oracle import FiniteClassOracle
+from tests.support.finite_oracle import SlowOracle
 
 from fairwise.learning.solvers import column_generation, master
 from fairwise.learning.solvers.column_generation import ColumnGeneration
@@ -37,12 +37,6 @@ def few_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(master, "_MAX_GROUPS", 3)
 
 
-class Slow(FiniteClassOracle):
-    """Finds the least cost every time, and says that a question takes long."""
-
-    cheap = False
-
-
 @pytest.mark.usefixtures("few_groups")
 @budgets
 @pytest.mark.parametrize("seed", range(4))
@@ -50,7 +44,7 @@ def test_a_search_that_asks_there_proves_the_optimum(
     listed: Callable[..., Listed], direct_optimum: Direct, shape: dict[str, Any], seed: int
 ) -> None:
     game = listed(seed, n_points=10, n_people=8, n_answers=24, n_classifiers=300, **shape)
-    search = ColumnGeneration(game.problem, Slow(game.labels[2:]))
+    search = ColumnGeneration(game.problem, SlowOracle(game.labels[2:]))
     solution = search.solve(tol=1e-5)
     optimum = direct_optimum(game.problem, game.errors, game.differences).value
     assert search._proximal is not None
@@ -92,7 +86,7 @@ def test_it_promises_no_more_than_the_programme_over_what_is_known(
 def test_a_cheap_oracle_is_asked_at_the_programmes_duals(listed: Callable[..., Listed]) -> None:
     game = listed(0, eta=0.1)
     assert ColumnGeneration(game.problem, game.oracle)._proximal is None
-    assert ColumnGeneration(game.problem, Slow(game.labels[2:]))._proximal is not None
+    assert ColumnGeneration(game.problem, SlowOracle(game.labels[2:]))._proximal is not None
 
 
 def test_only_one_soft_budget_alone_suits(listed: Callable[..., Listed]) -> None:
@@ -101,7 +95,7 @@ def test_only_one_soft_budget_alone_suits(listed: Callable[..., Listed]) -> None
     assert not ProximalMultipliers.suit(listed(0, eta=0.1, judges=0.1).problem)
 
 
-class Modest(Slow):
+class Modest(SlowOracle):
     """Does not claim to."""
 
     exact = False
@@ -121,7 +115,7 @@ def test_a_heuristic_that_long_gains_nothing_says_so(
         gap = solution.error - solution.bound
         assert gap <= (50e-4 if solution.stopped == "stalled" else 1e-4) + 1e-9
         assert solution.error <= direct_optimum(game.problem, game.errors, game.differences).value + gap + 1e-9
-        assert ColumnGeneration(game.problem, Slow(game.labels[2:])).solve(tol=1e-4).stopped == "gap"
+        assert ColumnGeneration(game.problem, SlowOracle(game.labels[2:])).solve(tol=1e-4).stopped == "gap"
     assert "stalled" in ended
     assert ended <= {"stalled", "gap"}
 

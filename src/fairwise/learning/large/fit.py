@@ -23,7 +23,7 @@ from fairwise.learning.large.first_pass import TableSummary, read_summary
 from fairwise.learning.large.problem import Counts, PreparedTable, count, large_oracle, large_problem
 from fairwise.learning.oracles.base import FloatArray
 from fairwise.learning.oracles.linear import regression_class
-from fairwise.learning.preparation import NOBODY, PreparedProblem, budgets_of, seed_of
+from fairwise.learning.preparation import PreparedProblem, budgets_of, of_nobody, seed_of
 from fairwise.learning.problem import Points, Problem
 from fairwise.learning.settings import FitSettings, Params
 from fairwise.learning.solvers.dispatch import solve
@@ -93,8 +93,7 @@ def prepare_large(settings: FitSettings, summary: TableSummary, judgments: Judgm
             f"estimator='linear' is for two labels where a table is read in blocks, and there are "
             f"{len(labels.classes)}: give estimator='linear-regression'."
         )
-    answered = judgments or Judgments(NOBODY)
-    pairs = PairRows.from_judgments(answered)
+    answered, pairs = of_nobody() if judgments is None else (judgments, PairRows.from_judgments(judgments))
     judged = summary.judged.iloc[summary.judged.index.get_indexer(pairs.people)]
     if judgments is not None and judgments.people is not None and judgments.by == "id":
         carried = pd.DataFrame(judgments.people_rows(pairs.people))

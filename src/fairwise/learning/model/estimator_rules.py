@@ -16,7 +16,8 @@ from fairwise.learning.model.pipeline_rules import agree_on_gaps, seen_behind
 from fairwise.learning.model.point_rules import PointsRule, linear_rule
 from fairwise.learning.model.questions import AtMost, IsMissing, Person, Wording
 from fairwise.learning.model.tree_rules import Fills, Line, Node, RuleRow, Source, TreeRule, encoded_columns, simplified
-from fairwise.learning.oracles.scikit_learn import FittedClassifiers, is_linear, split
+from fairwise.learning.oracles.repeated_fits import split
+from fairwise.learning.oracles.scikit_learn import FittedClassifiers, is_linear
 
 _MOST_LEAVES = 300  # nobody reads more
 

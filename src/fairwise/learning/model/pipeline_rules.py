@@ -18,7 +18,7 @@ from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, OneHotEncod
 from fairwise.learning.encoding import NumberColumn
 from fairwise.learning.model.questions import Is, IsMissing
 from fairwise.learning.model.tree_rules import Source
-from fairwise.learning.oracles.scikit_learn import Steps
+from fairwise.learning.oracles.repeated_fits import Steps
 
 
 class NotInWordsError(Exception):

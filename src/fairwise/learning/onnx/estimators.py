@@ -18,7 +18,8 @@ from sklearn.pipeline import Pipeline
 from fairwise.errors import InputError
 from fairwise.learning.onnx.graph import OPSETS, Graph, Values, text
 from fairwise.learning.oracles.base import FloatArray, IntArray
-from fairwise.learning.oracles.scikit_learn import FittedClassifiers, Steps
+from fairwise.learning.oracles.repeated_fits import Steps
+from fairwise.learning.oracles.scikit_learn import FittedClassifiers
 
 _NEAR = 1e-5  # to 0 or 1: many people's probabilities are there, closer to each other than single precision can tell
 _MISSING = "nan"  # how skl2onnx writes a missing value among categories

@@ -134,10 +134,14 @@ class Oracle(Protocol):
         """One classifier of (nearly) least cost; ``warm`` holds good ones to start from."""
         ...
 
-    def variations(self, cost: FloatArray) -> tuple[Classifiers, LabelArray] | None:  # noqa: ARG002
-        """Classifiers of low cost that follow from earlier answers at next to no expense, with their labels ``(k, P)``.
+    def known_labels(self, response: Classifiers) -> LabelArray | None:  # noqa: ARG002
+        """Labels ``(1, P)`` that the last response gives the points, where finding it has told them already."""
+        return None
 
-        None where asking again is as cheap.
+    def variations(self, cost: FloatArray, below: float, most: int) -> tuple[Classifiers, LabelArray] | None:  # noqa: ARG002
+        """Classifiers that follow from earlier answers at next to no expense, with their labels ``(k, P)``.
+
+        The ``most`` cheapest of those that cost less than ``below``; None where asking again is as cheap.
         """
         return None
 

@@ -13,17 +13,13 @@ from dataclasses import dataclass
 from operator import index
 from typing import Any
 
-import joblib
 import numpy as np
 from scipy.sparse import issparse
-from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import has_fit_parameter
-from threadpoolctl import ThreadpoolController
 
 from fairwise.learning.oracles.base import (
     Classifiers,
@@ -35,8 +31,15 @@ from fairwise.learning.oracles.base import (
     by_label,
     n_labels,
 )
+from fairwise.learning.oracles.repeated_fits import (
+    RepeatedFits,
+    Steps,
+    identity,
+    split,
+    transform,
+    weight_name,
+)
 
-_SMALL = 1e7  # numbers in a table: below, handing parts of a product to another core costs more than it saves
 _MOST_COLUMNS = 4000  # of a linear model whose sums we add up; those of words in texts have more, and sparse ones
 _NUMBERS_AT_ONCE = 1 << 20
 _MOST_SCORES = 4_000_000  # of earlier fits, remembered to vary their thresholds
@@ -47,7 +50,7 @@ class FittedClassifiers:
     """Fitted scikit-learn classifiers, each with a threshold on its score, or NaN to predict as it does itself.
 
     A plain number stands for the classifier that always says so. Pipelines whose transformers are the very same objects
-    (:class:`SharedTransformers`) have rows transformed once for all of them.
+    (:mod:`repeated_fits`) have rows transformed once for all of them.
     """
 
     members: list[Any]
@@ -79,10 +82,7 @@ class FittedClassifiers:
     def labels(self, rows: Rows) -> LabelArray:
         labels = np.empty((len(self.members), len(rows)), dtype=np.uint8)
         for steps, models in self.by_transformers():
-            transformed = rows
-            for _, transformer in steps:
-                if transformer not in (None, "passthrough"):
-                    transformed = transformer.transform(transformed)
+            transformed = transform(steps, rows)
             linear = [model for model, _ in models if is_linear(model)]
             sums = dict(zip(map(id, linear), linear_scores(linear, transformed), strict=True)) if linear else {}
             for model, positions in models:
@@ -105,7 +105,7 @@ class FittedClassifiers:
         groups: dict[tuple[int, ...], tuple[Steps, dict[int, tuple[Any, list[int]]]]] = {}
         for position, member in enumerate(self.members):
             steps, model = split(member)
-            _, models = groups.setdefault(_identity(steps), (steps, {}))
+            _, models = groups.setdefault(identity(steps), (steps, {}))
             models.setdefault(id(model), (model, []))[1].append(position)
         for steps, models in groups.values():
             yield steps, [(model, np.array(positions)) for model, positions in models.values()]
@@ -120,43 +120,6 @@ class FittedClassifiers:
         return {"members": self.members, "thresholds": self.thresholds}
 
 
-Steps = list[tuple[str, Any]]
-"""Named transformers, as a Pipeline has them before its last step."""
-
-
-def split(member: Any) -> tuple[Steps, Any]:
-    """The transformers of a fitted Pipeline and the model behind them; of anything else, nothing and itself."""
-    if type(member) is Pipeline:  # what a subclass does to rows is its own business
-        return member.steps[:-1], member.steps[-1][1]
-    return [], member
-
-
-def _identity(steps: Steps) -> tuple[int, ...]:
-    return tuple(id(transformer) for _, transformer in steps)
-
-
-class SharedTransformers:
-    """Transformers of all fits so far, so that each is kept once however many Pipelines learned it.
-
-    Whether two fits learned the same is seen from what they are, never from what kind of transformer they are of: a
-    transformer that looks at outcomes or weights, or at a row that another fit left out, has learned something else.
-    """
-
-    def __init__(self) -> None:
-        self._known: dict[str, Steps] = {}
-
-    def share(self, fitted: Any) -> None:
-        """Give a Pipeline the transformers of an earlier one, if a pickle of them would be the same."""
-        steps, _ = split(fitted)
-        if not steps:
-            return
-        try:
-            content = joblib.hash(steps)
-        except Exception:  # noqa: BLE001 - what cannot be pickled, in whatever way, stays as it is
-            return
-        fitted.steps = [*self._known.setdefault(content, steps), fitted.steps[-1]]
-
-
 def pack(members: list[Any]) -> dict[str, Any]:
     """Members as a file holds them: Pipelines without transformers, these once each, and who uses which (or -1)."""
     places: dict[tuple[int, ...], int] = {(): -1}
@@ -164,10 +127,10 @@ def pack(members: list[Any]) -> dict[str, Any]:
     uses, packed = [], []
     for member in members:
         steps, _ = split(member)
-        if _identity(steps) not in places:
-            places[_identity(steps)] = len(transformers)
+        if identity(steps) not in places:
+            places[identity(steps)] = len(transformers)
             transformers.append(steps)
-        uses.append(places[_identity(steps)])
+        uses.append(places[identity(steps)])
         packed.append(_with_steps(member, member.steps[-1:]) if steps else member)
     return {"members": packed, "transformers": transformers, "uses": np.array(uses, dtype=np.intp)}
 
@@ -202,17 +165,15 @@ class ScikitLearnOracle(Oracle):
     cheap = False
 
     def __init__(self, rows: Rows, error_cost: FloatArray, estimator: object, seed: int = 0) -> None:
-        self._rows = rows
         self._error_cost = error_cost
-        self._estimator = _seed(estimator, seed)
+        self._fits = RepeatedFits(_seed(estimator, seed), rows)
         self._seed = seed
-        self._weight_name = _weight_name(estimator)
-        self._threads = ThreadpoolController()
-        self._transformers = SharedTransformers()
+        self._takes_weights = weight_name(estimator) is not None
         self._ranked: deque[tuple[BaseEstimator, Ranking]] = deque(
             maxlen=max(8, _MOST_SCORES // max(len(error_cost), 1))
         )
-        how = "fits to samples drawn by cost" if self._weight_name is None else "cost-weighted fits"
+        self._last: tuple[Classifiers | None, LabelArray] = (None, np.empty((0, 0), dtype=np.uint8))
+        how = "cost-weighted fits" if self._takes_weights else "fits to samples drawn by cost"
         steps, model = split(estimator)
         name = f"{type(model).__name__}{' behind a Pipeline' if steps else ''}"
         self.hypothesis_class = f"{name}, by {how}"
@@ -226,38 +187,44 @@ class ScikitLearnOracle(Oracle):
         if len(np.unique(label)) < 2:
             return _single(int(label[0]) if len(label) else 0)
         chosen, weights = np.arange(len(point)), weight * (len(point) / weight.sum())
-        if self._weight_name is None:
+        if not self._takes_weights:
             draw = np.random.default_rng(self._seed)
             chosen = np.sort(draw.choice(len(point), size=len(point), p=weights / weights.sum()))
             if len(np.unique(label[chosen])) < 2:
                 return _single(int(label[chosen[0]]))
-        places = point[chosen]
-        rows = self._rows.iloc[places] if hasattr(self._rows, "iloc") else self._rows[places]
-        fitted = clone(self._estimator)
-        threads = self._threads.limit(limits=1 if self._rows.size < _SMALL else None, user_api="blas")
-        with threads, config_context(enable_metadata_routing=False):  # weights go to the last step by its name
-            fitted.fit(rows, label[chosen], **({self._weight_name: weights} if self._weight_name else {}))
-        self._transformers.share(fitted)
-        plain = _single(fitted)
-        if cost.ndim > 1:  # one score and a threshold are of two labels
-            return plain
-        if not (hasattr(fitted, "decision_function") or hasattr(fitted, "predict_proba")):
-            return plain
-        ranking = Ranking(scores(fitted, self._rows))
+        fitted = self._fits.fit(point[chosen], label[chosen], weights)
+        _, model = split(fitted)
+        if cost.ndim > 1 or not (hasattr(fitted, "decision_function") or hasattr(fitted, "predict_proba")):
+            return _single(fitted)  # one score and a threshold are of two labels
+        rows = self._fits.transformed(fitted)
+        score = scores(model, rows)
+        ranking = Ranking(score)
         self._ranked.append((fitted, ranking))
-        if np.array_equal(cost, self._error_cost):
-            return plain
-        threshold, least = ranking.cheapest(cost)
-        moved = least < float(plain.labels(self._rows)[0] @ cost) - 1e-12
-        return FittedClassifiers([fitted], np.array([threshold])) if moved else plain
+        labels = np.asarray(score > 0.0 if is_linear(model) else model.predict(rows), dtype=np.uint8)
+        threshold = np.nan
+        if not np.array_equal(cost, self._error_cost):
+            moved, least = ranking.cheapest(cost)
+            if least < float(labels @ cost) - 1e-12:
+                threshold, labels = moved, ranking.above(moved)
+        answer = FittedClassifiers([fitted], np.array([threshold]))
+        self._last = answer, labels[None]
+        return answer
 
-    def variations(self, cost: FloatArray) -> tuple[FittedClassifiers, LabelArray] | None:
+    def known_labels(self, response: Classifiers) -> LabelArray | None:
+        last, labels = self._last
+        return labels if response is last else None
+
+    def variations(self, cost: FloatArray, below: float, most: int) -> tuple[FittedClassifiers, LabelArray] | None:
         """Of every fit that is remembered, the threshold that is cheapest now."""
         if not self._ranked:
             return None
-        thresholds = np.array([ranking.cheapest(cost)[0] for _, ranking in self._ranked])
-        labels = [ranking.above(at) for (_, ranking), at in zip(self._ranked, thresholds, strict=True)]
-        return FittedClassifiers([member for member, _ in self._ranked], thresholds), np.stack(labels)
+        thresholds, costs = np.array([ranking.cheapest(cost) for _, ranking in self._ranked]).T
+        best = np.argsort(costs, kind="stable")[:most]
+        best = best[costs[best] < below]
+        labels = np.empty((len(best), len(cost)), dtype=np.uint8)
+        for row, which in zip(labels, best, strict=True):
+            row[:] = self._ranked[which][1].above(thresholds[which])
+        return FittedClassifiers([self._ranked[which][0] for which in best], thresholds[best]), labels
 
 
 def examples(cost: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
@@ -331,14 +298,6 @@ class Ranking:
 
 def _single(member: BaseEstimator | int) -> FittedClassifiers:
     return FittedClassifiers([member], np.array([np.nan]))
-
-
-def _weight_name(estimator: object) -> str | None:
-    """Under which name ``fit`` takes sample weights; None where it takes none."""
-    if isinstance(estimator, Pipeline):
-        last, model = estimator.steps[-1]
-        return f"{last}__sample_weight" if has_fit_parameter(model, "sample_weight") else None
-    return "sample_weight" if has_fit_parameter(estimator, "sample_weight") else None
 
 
 def _seed(estimator: object, seed: int) -> BaseEstimator:

@@ -2,8 +2,10 @@
 
 The programme's own duals jump about, which stalls a heuristic oracle and delays the bound of an exact one. So the
 oracle is asked at a point between them and the best multipliers so far (Wentges smoothing), and at the duals
-themselves where that finds nothing new. Where very many rows share one budget and a question takes long, the point
-comes from a proximal programme (``proximal``), and the linear one is solved again only when its value may be lower.
+themselves where that finds nothing new. Where a question takes long, the search begins at no multipliers, at which the
+answer is known, and the point is the nearest on the way to the duals at which what is known still promises half of the
+gap (a level method on a line). Where very many rows share one budget besides, the point comes from a proximal programme
+(``proximal``), and the linear one is solved again only when its value may be lower.
 
 The search goes on while the gap between the programme's value and the Lagrangian at the best multipliers is open. With
 an exact oracle that Lagrangian is a proof, and the multipliers that gave it are what is returned as prices: the last
@@ -13,26 +15,29 @@ proved, and the prices are the programme's.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from time import monotonic
-from typing import NamedTuple
 
 import numpy as np
 
 from fairwise.constraints.certificate import Stopped
 from fairwise.errors import InputError
-from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle, RowValues
+from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle
 from fairwise.learning.problem import Problem
 from fairwise.learning.solvers.master import MasterSolution
 from fairwise.learning.solvers.no_regret import solve_no_regret
 from fairwise.learning.solvers.pool import Pool
 from fairwise.learning.solvers.progress import SearchEnded, Watch
 from fairwise.learning.solvers.proximal import ProximalMultipliers
+from fairwise.learning.solvers.search import Answer, Iteration, Limits, Search
 from fairwise.learning.solvers.solution import FEASIBLE, Multipliers, Solution, lagrangian_bound
 
-# Share of the best multipliers so far, tried in this order until a column improves. Duals of many pairs jump about;
-# those of a few statistical rules do not.
-_SMOOTHING = (0.7, 0.3, 0.0)
+_SMOOTHING = (0.7, 0.3, 0.0)  # share of the best multipliers so far, tried in this order until a column improves
+_LEVEL = 0.5  # share of the gap that a point must promise where a question takes long
+_CLOSE = 0.05  # once the gap is this share of the first one, the duals themselves are near
+_GAINED = 0.1  # share of the gap by which a better bound alone is worth a question
+_HALVINGS = 10
 _IMPROVES = 1e-9  # reduced costs above -1e-9 are rounding
 _ROUNDING = 1e-12
 _PRECISION = 0.1  # very large programmes are solved to this share of the gap, and at last of tol
@@ -69,10 +74,10 @@ class ColumnGeneration:
         self._stand_in = self._add_stand_in() if problem.groups is not None and not problem.groups.always_kept else None
         self._oracle_calls = 1
         self._smallest_gamma = np.inf
-        self._smoothing = _SMOOTHING if oracle.cheap or problem.n_pairs else (0.0,)
         self._explored = not oracle.cheap or oracle.exact
         nearby = not oracle.cheap and self.pool.shared and ProximalMultipliers.suit(problem)
         self._proximal = ProximalMultipliers(problem) if nearby else None  # a cheap oracle is asked again in less time
+        self._slow = not oracle.cheap and not nearby
 
     def _add_stand_in(self) -> int:
         """A column that keeps every rule at an error beyond all others, while no mixture of what is known does."""
@@ -89,7 +94,7 @@ class ColumnGeneration:
         self, problem: Problem, bound: float, proof: Multipliers | None = None, stopped: Stopped = "gap"
     ) -> Solution:
         """The best mixture of what is known, without another question; ``bound`` and its proof are from before."""
-        return self._solution(_Search(self.pool.solve(problem), bound, proof), stopped)
+        return self._solution(Search(self.pool.solve(problem), bound, proof), stopped)
 
     def solve(
         self,
@@ -111,7 +116,7 @@ class ColumnGeneration:
         """
         problem = problem or self._problem
         most = max_iter or (_MAX_ITER if self._oracle.exact else _MAX_ITER_HEURISTIC)
-        limits = _Limits(tol, most, np.inf if time_limit is None else monotonic() + time_limit, watch)
+        limits = Limits(tol, most, np.inf if time_limit is None else monotonic() + time_limit, watch)
         search = None
         try:
             if self._oracle.cheap and not self._oracle.exact:
@@ -128,11 +133,11 @@ class ColumnGeneration:
                 raise
             self.pool = self.pool.rebuilt(self._problem, self._oracle)
             master = self.pool.solve(problem)
-            search = search or _Search(master)
+            search = search or Search(master)
             search.master = master
             return self._solution(search, "interrupted")
 
-    def _warm_up(self, problem: Problem, limits: _Limits) -> None:
+    def _warm_up(self, problem: Problem, limits: Limits) -> None:
         """Short searches that fill the pool of a heuristic: from larger gammas down, and once by the dynamics."""
         short = replace(limits, max_iter=min(_WARM_UP, limits.max_iter))
         for gamma in _APPROACH:
@@ -143,15 +148,19 @@ class ColumnGeneration:
             self._explored = True
             self._explore(problem, self._descend(problem, self._start(problem, short), short).multipliers)
 
-    def _start(self, problem: Problem, limits: _Limits) -> _Search:
-        return _Search(self._best_known(problem, _FIRST_PRECISION, limits), precision=_FIRST_PRECISION)
+    def _start(self, problem: Problem, limits: Limits) -> Search:
+        search = Search(self._best_known(problem, _FIRST_PRECISION, limits), precision=_FIRST_PRECISION)
+        if self._slow:
+            least = float(self.pool.errors.min())  # rules only take away
+            search.learn(least, Multipliers.zero(problem), least)
+        return search
 
-    def _descend(self, problem: Problem, search: _Search, limits: _Limits) -> Solution:
+    def _descend(self, problem: Problem, search: Search, limits: Limits) -> Solution:
         """Ask, add, solve again, until the bound meets the value or a limit is reached."""
         for _ in range(limits.max_iter):
             improved = self._improve(problem, search, limits)
             largest = float(self.pool.row_values(search.master.weights)[: problem.n_pairs].max(initial=0.0))
-            search.trajectory.append(_Iteration(search.master.value, largest, search.gap))
+            search.trajectory.append(Iteration(search.master.value, largest, search.gap))
             self._report(problem, search, limits.watch)
             if search.gap <= limits.tol:
                 self._prefer_duals(problem, search)
@@ -175,7 +184,7 @@ class ColumnGeneration:
         search.master = self._best_known(problem, _PRECISION * limits.tol, limits)
         return self._solution(search, "iterations")
 
-    def _stalled(self, search: _Search, limits: _Limits) -> bool:
+    def _stalled(self, search: Search, limits: Limits) -> bool:
         """Whether a heuristic on very many rows has long found nothing that lowers the error by what would matter.
 
         Its gap may never close: at any multipliers some classifier fits the noise of single judgments, another each
@@ -186,7 +195,7 @@ class ColumnGeneration:
         gained = search.trajectory[-1 - _STALLED_ITERATIONS].error - search.master.value
         return gained < _STALLED_GAIN * limits.tol and search.gap <= _STALLED_GAP * limits.tol
 
-    def _report(self, problem: Problem, search: _Search, watch: Watch | None) -> None:
+    def _report(self, problem: Problem, search: Search, watch: Watch | None) -> None:
         if watch is not None:
             watch.report(
                 gamma=problem.gamma,
@@ -196,24 +205,41 @@ class ColumnGeneration:
                 n_classifiers=int(np.count_nonzero(search.master.weights)),
             )
 
-    def _improve(self, problem: Problem, search: _Search, limits: _Limits) -> bool:
+    def _improve(self, problem: Problem, search: Search, limits: Limits) -> bool:
         """Ask between the best multipliers and the programme's duals; whether a classifier was found that lowers it."""
+        if search.gap <= limits.tol:  # known without a question, where the plain model keeps every rule
+            return False
         if self._proximal is not None and self._ask_nearby(problem, search, self._proximal):
             return True
-        duals = search.master.multipliers
+        duals, before, gap = search.master.multipliers, search.bound, search.gap
         threshold = search.master.dual - _IMPROVES
-        for smoothing in self._smoothing if search.best is not None else (0.0,):
-            at = duals if search.best is None else duals.towards(search.best, smoothing)
+        for at in self._points(problem, search):
             answer, cost = self._ask(problem, at)
-            bound = lagrangian_bound(problem, at, cost)
-            search.learn(bound, at, cost)
-            if answer.cost(duals) < threshold and self.pool.keep(answer.classifier, answer.errors, answer.values):
+            search.learn(lagrangian_bound(problem, at, cost), at, cost)
+            improves = answer.cost(duals) < threshold
+            kept = (improves or self._slow) and self.pool.keep(answer.classifier, answer.errors, answer.values)
+            if (improves and kept) or (self._slow and search.bound - before > _GAINED * gap):
                 return True
             if search.gap <= limits.tol or limits.over():
                 break
         return False
 
-    def _ask_nearby(self, problem: Problem, search: _Search, proximal: ProximalMultipliers) -> bool:
+    def _points(self, problem: Problem, search: Search) -> Iterator[Multipliers]:
+        """Where to ask, one after the other until a classifier improves; at last the duals."""
+        duals, best = search.master.multipliers, search.best
+        if best is not None and not self._slow:
+            yield from (duals.towards(best, share) for share in _SMOOTHING[:-1])
+        elif best is not None and not (search.trajectory and search.gap <= _CLOSE * search.trajectory[0].gap):
+            near, far, target = 0.0, 1.0, search.bound + _LEVEL * search.gap
+            for _ in range(_HALVINGS):  # the promise is concave on the way, and the whole gap at its end
+                middle = (near + far) / 2
+                at = best.towards(duals, middle)
+                promised = lagrangian_bound(problem, at, float(self.pool.costs(at).min()))
+                near, far = (near, middle) if promised >= target else (middle, far)
+            yield best.towards(duals, far)
+        yield duals
+
+    def _ask_nearby(self, problem: Problem, search: Search, proximal: ProximalMultipliers) -> bool:
         """Ask where the proximal programme says; whether that was worth it."""
         tau = float((search.best or search.master.multipliers).budgets[0])
         precision = _PRECISION * search.gap if search.best is not None else _FIRST_PRECISION
@@ -226,31 +252,27 @@ class ColumnGeneration:
         search.promised = promised
         return bool(self.pool.keep(answer.classifier, answer.errors, answer.values)) or is_better
 
-    def _prefer_duals(self, problem: Problem, search: _Search) -> None:
+    def _prefer_duals(self, problem: Problem, search: Search) -> None:
         """Of several multipliers that prove the same bound, the programme's own: a vertex, and so not spread out."""
         duals = search.master.multipliers
-        if self._oracle.exact and search.best is not duals:
+        if self._oracle.exact and not (search.best is not None and search.best.same_as(duals)):
             _, cost = self._ask(problem, duals)
             bound = lagrangian_bound(problem, duals, cost)
             if bound >= search.bound - _ROUNDING:
                 search.bound, search.best = max(bound, search.bound), duals
 
-    def _best_known(self, problem: Problem, precision: float, limits: _Limits) -> MasterSolution:
+    def _best_known(self, problem: Problem, precision: float, limits: Limits) -> MasterSolution:
         """The best mixture of what is known and of what an expensive oracle can vary without another fit."""
         while True:
             master = self.pool.solve(problem, precision, limits.deadline)
-            varied = None if self._oracle.exact else self._oracle.variations(problem.cost(master.multipliers.rows))
-            if varied is None:
+            if self._oracle.exact:
                 return master
-            classifiers, labels = varied
-            errors, values = problem.evaluate_labels(labels)
-            reduced = errors + values @ master.multipliers.rows - master.dual
-            best = np.argsort(reduced, kind="stable")[:_VARIATIONS]
-            best = best[reduced[best] < -_WORTH_VARYING]
-            if not self.pool.keep(classifiers.take(best), errors[best], values[best]):
+            below = master.dual - problem.points.error_offset - _WORTH_VARYING
+            varied = self._oracle.variations(problem.cost(master.multipliers.rows), below, _VARIATIONS)
+            if varied is None or not self.pool.keep(varied[0], *problem.evaluate_labels(varied[1])):
                 return master
 
-    def _solution(self, search: _Search, stopped: Stopped) -> Solution:
+    def _solution(self, search: Search, stopped: Stopped) -> Solution:
         master, exact = search.master, self._oracle.exact
         if self._stand_in is not None and master.weights[self._stand_in] > FEASIBLE:
             raise InputError(
@@ -275,20 +297,22 @@ class ColumnGeneration:
             exact=exact,
             hypothesis_class=self._oracle.hypothesis_class,
             oracle_calls=self._oracle_calls,
-            trajectory=dict(zip(_Iteration._fields, np.array(search.trajectory).reshape(-1, 3).T, strict=True)),
+            trajectory=dict(zip(Iteration._fields, np.array(search.trajectory).reshape(-1, 3).T, strict=True)),
             stopped=stopped,
             plain_error=plain_error,
             constant_weight=float(weights[: self.n_constants].sum()),
             pool=self.pool.classifiers,
         )
 
-    def _ask(self, problem: Problem, at: Multipliers) -> tuple[_Answer, float]:
+    def _ask(self, problem: Problem, at: Multipliers) -> tuple[Answer, float]:
         """The oracle's answer at these multipliers, and the least cost there of it and everything known."""
         known = self.pool.costs(at)
         warm = np.argsort(known, kind="stable")[:_WARM]
         response = self._oracle.best_response(problem.cost(at.rows), self.pool.classifiers.take(warm))
         self._oracle_calls += 1
-        answer = _Answer(response, *problem.evaluate(response))
+        labels = self._oracle.known_labels(response)
+        evaluated = problem.evaluate(response) if labels is None else problem.evaluate_labels(labels)
+        answer = Answer(response, *evaluated)
         return answer, min(answer.cost(at), float(known.min()))
 
     def _explore(self, problem: Problem, at: Multipliers) -> None:
@@ -312,69 +336,3 @@ def _without_rounding(weights: FloatArray) -> FloatArray:
     kept = weights.copy()
     kept[order[np.cumsum(weights[order]) <= FEASIBLE]] = 0.0
     return np.asarray(kept / kept.sum()) if np.count_nonzero(kept) < np.count_nonzero(weights) else weights
-
-
-@dataclass(frozen=True)
-class _Limits:
-    """When a search ends: at this gap, after so many iterations, at this moment of the monotonic clock."""
-
-    tol: float
-    max_iter: int
-    deadline: float
-    watch: Watch | None = None
-
-    def over(self) -> bool:
-        return monotonic() > self.deadline
-
-
-class _Iteration(NamedTuple):
-    """What the trajectory tells of one."""
-
-    error: float
-    max_violation: float
-    gap: float
-
-
-@dataclass(eq=False)
-class _Search:
-    """Where a search stands: the programme over what is known, and the best multipliers with the bound they give."""
-
-    master: MasterSolution
-    bound: float = -np.inf
-    best: Multipliers | None = None
-    cost: float = np.inf
-    """The least cost known at ``best``."""
-
-    precision: float = 0.0
-    """To which the programme was solved, where it is very large."""
-
-    promised: float = -np.inf
-    """Below which no mixture of what was known at the last question can be."""
-
-    trajectory: list[_Iteration] = field(default_factory=list)
-
-    @property
-    def gap(self) -> float:
-        return self.master.value - self.bound
-
-    @property
-    def may_fall(self) -> bool:
-        """Whether the programme's value may be lower now by more than half of the gap."""
-        return self.promised < self.master.value - 0.5 * self.gap
-
-    def learn(self, bound: float, at: Multipliers, cost: float) -> None:
-        if bound > self.bound:
-            self.bound, self.best, self.cost = bound, at, cost
-
-
-@dataclass(frozen=True, eq=False)
-class _Answer:
-    """One classifier with its error ``(1,)`` and row values ``(1, n_rows)``."""
-
-    classifier: Classifiers
-    errors: FloatArray
-    values: RowValues
-
-    def cost(self, at: Multipliers) -> float:
-        """``err(h) + lambda @ values(h)``."""
-        return float((self.errors + self.values @ at.rows)[0])

@@ -11,8 +11,9 @@ where ``values`` are pair differences (limit gamma) and, behind them, the values
 
 Slack is projected out: instead of a column per pair there is one ``excess`` per group of rows, bounded below by cuts.
 With groups of one row that is the direct programme; larger groups keep it small when there are very many judgments.
-Rows and cuts enter only when the current ``p`` breaks them. Columns with a large reduced cost leave when there are very
-many, and come back when another solution makes it negative; cuts of shared groups leave when nothing is paid for them.
+Rows of pairs and cuts enter only when the current ``p`` breaks them. Columns with a large reduced cost leave when there
+are very many, and come back when another solution makes it negative; cuts of shared groups leave when nothing is paid
+for them.
 
 The programme of groups of one row is solved exactly. With larger groups its value is a lower bound until the last cut
 is in, and there may be very many: the sum of 100,000 excesses has about as many kinks. So the mixture found is drawn
@@ -42,6 +43,7 @@ from fairwise.learning.solvers.solution import FEASIBLE, Multipliers, budget_lim
 _MAX_SINGLE_ROWS = 5000  # up to so many rows each has an excess variable of its own
 _MAX_GROUPS = 32  # beyond, they share so many: more make the programme slow, fewer need more rounds of cuts
 _CUTS_AT_ONCE = 512
+_FEW_RULES = 64  # statistical ones: up to so many are in from the start, as most come to be broken by some mixture
 _MANY_COLUMNS = 256  # and four for each row: beyond, half of the columns leave the programme
 _PER_ROW = 4
 _MANY_CUTS = 8  # for each group: beyond, those that cost nothing leave
@@ -158,6 +160,9 @@ class Master:
             mine = np.flatnonzero(self._groups.budget == budget)
             entries = [(mine, self._groups.scale[mine] / largest)]
             add_rows(self._lp, np.array([-INFINITY]), np.array([0.0]), entries)
+        rules = range(problem.n_pairs, len(problem))
+        if 0 < len(rules) <= _FEW_RULES:
+            self._add_cuts([_Cut(np.array([k]), np.ones(1), None) for k in rules], problem.row_limits)
 
     def __len__(self) -> int:
         return len(self.values)

@@ -28,6 +28,8 @@ from fairwise.learning.solvers.solution import FEASIBLE
 
 MOST_CANDIDATES = 250  # below the number from which a master takes columns out
 _NODES = 50
+_NODES_FOR_FEWEST = 10  # a choice is known then: what more nodes or a heuristic find besides is hardly ever less
+_HEURISTICS = ("feasibility_jump", "rens", "rins", "root_reduced_cost")
 _ROUNDS = 12  # of cuts that a choice breaks
 _ROOM = 1e-9  # beyond the ceiling: it is often the error of a mixture that is known
 _ANY_WEIGHT = 1e-9
@@ -68,10 +70,13 @@ class Selection(Master):
             upper.append(np.array([float(most)]))
         add_rows(lp, np.full(len(rows), -INFINITY), np.concatenate(upper), rows)
         lp.setOptionValue("presolve", "choose")
-        lp.setOptionValue("mip_max_nodes", _NODES)
+        lp.setOptionValue("mip_max_nodes", _NODES_FOR_FEWEST if most is None else _NODES)
         lp.setOptionValue("mip_feasibility_tolerance", FEASIBLE)
         lp.setOptionValue("mip_rel_gap", 0.0)
         lp.setOptionValue("mip_abs_gap", 0.99 if most is None else 1e-7)
+        lp.setOptionValue("mip_detect_symmetry", False)
+        for heuristic in _HEURISTICS if most is None else ():
+            lp.setOptionValue(f"mip_heuristic_run_{heuristic}", False)
 
     def search(self, start: IntArray, time_limit: float = np.inf) -> IntArray | None:
         """The classifiers chosen, None where none were found; ``start`` is a choice that is known to be possible."""

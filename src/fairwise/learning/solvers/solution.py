@@ -30,6 +30,9 @@ class Multipliers:
             (1 - share) * self.rows + share * other.rows, (1 - share) * self.budgets + share * other.budgets
         )
 
+    def same_as(self, other: Multipliers) -> bool:
+        return np.array_equal(self.rows, other.rows) and np.array_equal(self.budgets, other.budgets)
+
     def slack_cost(self, problem: Problem) -> FloatArray:
         """``(K,)`` cost of one unit of slack on a row: ``sum_b tau_b shares_b - lambda``, +inf on hard rows."""
         cost = -self.rows
