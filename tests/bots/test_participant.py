@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import uvicorn
+from tests.support.two_rounds import beside
 
 from fairwise.bots.browser import Page, checked_address
 from fairwise.bots.participant import BotParticipant, BotRun, play
@@ -94,7 +95,7 @@ def serve() -> Iterator[Callable[..., str]]:
 
 
 def played(study: StudyFolder, url: str, count: int = 4, *, noise: bool = False, **how: Any) -> BotRun:
-    return asyncio.run(play(study, checked_address(url), panel(study, count, noise=noise), **how))
+    return beside(play(study, checked_address(url), panel(study, count, noise=noise), **how))
 
 
 def panel(study: StudyFolder, count: int, *, noise: bool = False) -> list[Any]:

@@ -57,14 +57,14 @@ def two_armed_study(home: Path, **choices: Any) -> StudyFolder:
 
 def play_first_round(study: StudyFolder, address: str, count: int) -> BotRun:
     respondents = draw_respondents(study.people(), count, seed=3)
-    return _beside(play(study, checked_address(address), respondents, seed=3))
+    return beside(play(study, checked_address(address), respondents, seed=3))
 
 
 def play_second_round(study: StudyFolder, address: str, run: BotRun, thoughts: SecondThoughts) -> BotReturn:
-    return _beside(come_back(study.settings, checked_address(address), run.links, thoughts, seed=1))
+    return beside(come_back(study.settings, checked_address(address), run.links, thoughts, seed=1))
 
 
-def _beside(visits: Coroutine[None, None, T]) -> T:
+def beside(visits: Coroutine[None, None, T]) -> T:
     """Run in a thread of its own: a browser of these tests may have an event loop in this one."""
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, visits).result()

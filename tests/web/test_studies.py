@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import shutil
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from fairwise.store import places
 from fairwise.store.errors import StoreUnavailable
 from fairwise.store.export import judgments
 from fairwise.store.log_lines import name_studies
+from fairwise.web.console.login import setup_key
 from fairwise.web.shared.monitoring import TOKEN
 
 if TYPE_CHECKING:
@@ -362,3 +364,21 @@ def test_lines_of_the_log_name_their_study(served: tuple[Studies, TestClient], m
 
 def _broken(*_: object, **__: object) -> None:
     raise RuntimeError
+
+
+def test_every_form_and_link_of_a_console_is_of_its_own_study(served: tuple[Studies, TestClient]) -> None:
+    studies, client = served
+    console = OneOfSeveral(client, studies, "loans")
+    first = console.get(f"/setup/{setup_key(console.site.host)}")
+    assert 'action="/loans/admin/setup/' in first.text
+    console.set_up()
+    pages, seen = ["", "/study", "/help"], [first]
+    for path in pages:
+        page = console.get(path)
+        seen.append(page)
+        inside = re.findall(r'href="/loans/admin(/[a-z/-]+)"', page.text)
+        pages += [found for found in dict.fromkeys(inside) if found not in pages]
+    assert len(seen) > 10
+    for page in seen:
+        named = re.findall(r'(?:action|href|src)="(/[^"]*)"', page.text)
+        assert not [one for one in named if not one.startswith("/loans/") and one != "/"], page.url

@@ -170,7 +170,7 @@ class ConsolePages:
             language_of(request.scope),
             operator=getattr(request.state, "operator", None),
             csrf=csrf,
-            here=request.url.path,
+            here=f"{self._host.prefix}{request.url.path}",
             study=self._host.study,
             done=request.query_params.get("done"),
             problem=problem,
