@@ -7,15 +7,42 @@ import numpy as np
 
 from fairwise.learning.solvers.regression_kernels import TILE, label_people
 
+CHUNK = 8 * TILE  # people whose rows fit into a processor's own cache
+
 
 @numba.njit(cache=True, nogil=True)
-def charge_edges(ends, exists, lead, mean, label, direction, powers, top, before, factor, on_people):
-    """End one round and begin the next, on some of the edges.
+def play_chunks(first, last, tiles, edges, labels, direction, powers, top, before, factor, beta):
+    """Label the people of some chunks, charge the edges among them, and add up what that charges people.
+
+    Returns the sum and the largest lead as :func:`charge_edges` does, and ``Z.T c`` as :func:`weigh_some` does.
+    """
+    starts, ends, exists, lead, mean = edges
+    label, favored = labels
+    width = CHUNK // TILE
+    on_people = np.zeros((1, CHUNK))
+    total, most, moments = 0.0, -len(powers), np.zeros(len(beta))
+    for c in range(first, last):
+        own = tiles[c * width : (c + 1) * width]
+        here = label[c * CHUNK : (c + 1) * CHUNK]
+        label_some(own, beta, here, favored[c * CHUNK : (c + 1) * CHUNK])
+        a, b = starts[c], starts[c + 1]
+        some = ends[a:b], exists[a:b], lead[a:b], mean[a:b]
+        charged, largest = charge_edges(some, here, direction, powers, top, before, factor, on_people[0])
+        total += charged
+        most = max(most, largest)
+        moments += weigh_some(own, on_people)
+    return total, most, moments
+
+
+@numba.njit(cache=True, nogil=True)
+def charge_edges(edges, label, direction, powers, top, before, factor, on_people):
+    """End one round and begin the next, on some of the edges: their ends, which rows exist, leads and mean multipliers.
 
     Add the multipliers of the round that ends, ``factor`` times ``powers[before - lead]``, to ``mean``; move leads by
     its labels; write what the next one's, up to their factor, charge people to ``on_people``. Returns the sum of these
     and the largest lead of a row.
     """
+    ends, exists, lead, mean = edges
     last = len(powers) - 1
     total = 0.0
     most = -len(powers)

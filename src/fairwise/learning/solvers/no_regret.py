@@ -26,7 +26,7 @@ from fairwise.errors import InputError
 from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle, total_costs
 from fairwise.learning.oracles.linear import LinearClassifiers, RegressionOracle, RegressionTerms
 from fairwise.learning.problem import Points, Problem
-from fairwise.learning.solvers.large_games import Played, is_large, play_large
+from fairwise.learning.solvers.large_games import GameRecord, is_large, play_large
 from fairwise.learning.solvers.progress import SearchEnded, Watch
 from fairwise.learning.solvers.regression_kernels import play
 from fairwise.learning.solvers.regret_bound import Guarantee, promise
@@ -94,9 +94,9 @@ def play_game(problem: Problem, terms: RegressionTerms, guarantee: Guarantee) ->
     return Game(problem, guarantee, LinearClassifiers(coef, intercept), violations, average, reply, cost_on_judged)
 
 
-def _play_compiled(problem: Problem, terms: RegressionTerms, guarantee: Guarantee) -> Played:
+def _play_compiled(problem: Problem, terms: RegressionTerms, guarantee: Guarantee) -> GameRecord:
     soft = problem.soft_budgets
-    return Played(
+    return GameRecord(
         *play(
             terms.judged_rows,
             terms.inverse_gram,
