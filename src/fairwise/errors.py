@@ -6,6 +6,7 @@
     ├── InputError (also ValueError)        what was given cannot be used
     │   ├── TableError                      a table: file, line, value, what is allowed
     │   │   └── JudgmentsError              a table of judgments
+    │   ├── InfeasibleError                 rules that no model keeps together
     │   ├── ModelFileError                  a saved model that cannot or must not be opened
     │   └── NotKeptError (also AttributeError) what a loaded model does not have, because its file holds no such thing
     ├── MissingExtraError (also ImportError) a part that was not installed, with the words to install it
@@ -34,6 +35,10 @@ class TableError(InputError):
 
 class JudgmentsError(TableError):
     """A judgments table that cannot be used as it is."""
+
+
+class InfeasibleError(InputError):
+    """Rules that no model keeps together, or none that was found."""
 
 
 class ModelFileError(InputError):

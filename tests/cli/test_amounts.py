@@ -64,6 +64,30 @@ def test_amounts_from_the_fit_to_the_audit(files: Path, tmp_path: Path, answer: 
     assert {row["group"]: row["mean_score"] for row in printed["by_group"]} == pytest.approx(means.to_dict())
 
 
+def test_no_group_is_missed_by_more(
+    files: Path, tmp_path: Path, answer: Callable[..., dict[str, Any]], run: Callable[..., Result]
+) -> None:
+    model, asked = tmp_path / "model.skops", [*of(files, "sum"), *AMOUNT, "--tol", "1e-7"]
+    bound = 67.0
+    ruled = [*asked, "--group-constraint", f"error:{bound:g}:town"]
+    prices = tmp_path / "prices.parquet"
+    fitted = answer("fit", *ruled, "--out", model, "--prices", prices)
+    values = {row["rule"].split()[-1]: row["value"] for row in fitted["group_rules"]}
+    people = pd.read_csv(files / "people.csv", index_col="id")
+    kept = PairwiseFairRegressor.load(model)
+    missed = (people["sum"] - kept.predict(people.drop(columns=["sum", "tier"]))).abs().groupby(people["town"]).mean()
+    assert max(values.values()) == pytest.approx(bound, abs=1e-6)  # it binds
+    assert all(missed[town] <= value + 1e-6 for town, value in values.items())
+    assert values.keys() == set(missed.index)
+    free = answer("fit", *asked)
+    assert free["certificate"]["error"] < fitted["certificate"]["error"]
+    curve = answer("frontier", *ruled, "--gammas", "0.1,1", "--out", tmp_path / "curve.csv")["curves"]
+    assert curve[0]["error"] == pytest.approx(fitted["certificate"]["error"], abs=1e-6 * 600**2)
+    answer("report", *ruled, "--model", model, "--prices", prices, "--out", tmp_path / "report.html")
+    over = run("fit", *of(files, "tier"), "--group-constraint", "error:1.5:town", code=2)
+    assert "1.5 is not a number from 0 to 1" in over.stderr
+
+
 def test_a_frontier_of_amounts(files: Path, tmp_path: Path, answer: Callable[..., dict[str, Any]]) -> None:
     people = pd.read_csv(files / "people.csv", index_col="id")
     known = people.drop(columns=["sum", "tier"])
@@ -118,7 +142,9 @@ def test_several_decisions_from_the_fit_to_the_report(
         (["--better", "more"], "--better goes with --outcome-kind amount", 2),
         (["--outcome-kind", "tiers"], "needs --label-values", 2),
         ([*AMOUNT, "--deterministic"], "no matter of chance", 1),
-        ([*AMOUNT, "--group-constraint", "dp:0.1:town"], "is about labels", 2),
+        ([*AMOUNT, "--group-constraint", "dp:0.1:town"], "dp is a rate of labels", 2),
+        ([*AMOUNT, "--group-constraint", "error:1:town"], "loosen the rules about groups", 1),
+        ([*AMOUNT, "--group-constraint", "error:-1:town"], "'-1' is not a number from 0 up", 2),
         ([*AMOUNT, "--estimator", "linear"], "needs --estimator tree", 2),
         (
             ["--outcome-kind", "amount", "--outcome-range", "0", "10", "--better", "more"],

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 AMOUNT = {"unit": "DM", "least": 0, "most": 10_000, "better": "more"}
+BETTER_BY = 20.0
+"""By so much the worst group is to be better off than without a rule about groups."""
+AMOUNT_SPAN = 10_000
 FORM = {"estimator": "tree", "max_depth": "2", "gamma": "0.05", "eta": "0.01", "aim": "own"}
 
 
@@ -60,14 +63,22 @@ def learned(study: StudyFolder, opened: Operating, **form: str) -> None:
     store.change_now(lambda c: end(c, job, "done", "", at))
 
 
+def errors_by_town(study: StudyFolder, job: int) -> pd.Series[float]:
+    found = Fitted.of(study.path, job)
+    assert found is not None
+    return pd.Series(found.wrong).groupby(study.people()["town"]).mean()
+
+
 @pytest.fixture(scope="module")
 def console(study: StudyFolder) -> Iterator[Operating]:
-    """Where somebody asked for two models, which were learned."""
+    """Where somebody asked for three models, which were learned; the last with a rule about groups."""
     with operating(study.path, study.path / "study.sqlite") as opened:
         opened.set_up()
         answered(study, opened.site.host.store, 5)
         learned(study, opened, name="Lend")
         learned(study, opened, name="Lines", estimator="linear-regression", predicted="20", weighted="yes")
+        bound = f"{errors_by_town(study, 1).max() - BETTER_BY:.1f}"
+        learned(study, opened, name="Alike", column="town", bound1=bound)
         yield opened
 
 
@@ -140,9 +151,10 @@ def test_what_is_asked_for(console: Operating) -> None:
     assert "Amounts are from 0 to 10,000 DM" in page
     assert "the amounts of the two may differ by 1,000 DM" in page
     assert "Linear regression" in page
+    assert "Mean error of each group, at most (DM)" in page
     for other in (
         "Which outcome is the good one?",
-        "Rules about groups",
+        "What must be alike",
         "By lot",
         "Logistic",
         "What each participant",
@@ -215,7 +227,18 @@ def test_what_participants_read(study: StudyFolder, console: Operating, fitted: 
 
 
 def test_a_point_of_the_frontier_is_learned(console: Operating) -> None:
-    assert console.post("/fits/1/point", at="0").url.path == "/admin/fits/3"
+    assert console.post("/fits/1/point", at="0").url.path == "/admin/fits/4"
+
+
+def test_no_group_is_missed_by_more_than_asked_for(console: Operating, study: StudyFolder) -> None:
+    free, ruled = errors_by_town(study, 1), errors_by_town(study, 3)
+    bound = round(free.max() - BETTER_BY, 1)
+    assert ruled.max() == pytest.approx(bound, abs=1e-4 * AMOUNT_SPAN)  # it binds, up to the gap of the search
+    assert ruled.max() <= bound + 1e-6
+    assert f"mean error of each group: Town, at most {bound:,.1f} DM" in read(console, "/fits/3")
+    german = console_language("de").number(bound, places=1)
+    assert f"mittlerer Fehler jeder Gruppe: Town, höchstens {german} DM" in read(console, "/fits/3", "de")
+    assert "Rules about groups none" in read(console, "/fits/1")
 
 
 def test_the_report_tells_of_amounts(console: Operating, study: StudyFolder, fitted: Fitted) -> None:
@@ -232,7 +255,8 @@ def test_the_report_tells_of_amounts(console: Operating, study: StudyFolder, fit
     [
         ({"favorable_label": "0"}, "says which amounts are better"),
         ({"deterministic": True}, "without a lot"),
-        ({"group_rules": [{"rate": "dp", "bound": 0.1, "column": "town"}]}, "amounts have none"),
+        ({"group_rules": [{"rate": "dp", "bound": 0.1, "column": "town"}]}, "Amounts have no rates"),
+        ({"group_rules": [{"rate": "error", "bound": -1, "column": "town"}]}, "A rule for groups needs"),
         ({"estimator": "logistic"}, "must be one of tree, linear-regression"),
     ],
 )

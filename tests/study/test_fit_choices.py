@@ -63,3 +63,5 @@ def test_it_must_suit_the_study(make_study: Callable[..., StudyFolder]) -> None:
     assert FitChoices.checked({**suited, "group_rules": [RULE]}, study).favorable_label == labels[1]
     with pytest.raises(InputError, match=r"names the column 'race'; there are age, town\."):
         FitChoices.checked({**suited, "group_rules": [{**RULE, "column": "race"}]}, study)
+    with pytest.raises(InputError, match="a bound from 0 to 1"):
+        FitChoices.checked({**suited, "group_rules": [{**RULE, "bound": 1.5}]}, study)

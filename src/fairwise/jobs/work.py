@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from bisect import bisect_left
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -25,7 +26,7 @@ from fairwise.auditing.frontier import certified_row, followed_row
 from fairwise.auditing.influence import Influence, InfluenceTables
 from fairwise.constraints.pairs import asked_rows
 from fairwise.constraints.violations import status_counts
-from fairwise.errors import InputError
+from fairwise.errors import InfeasibleError, InputError
 from fairwise.jobs.fit_data import MEANT, FitData
 from fairwise.jobs.talking import effects_in_words, talking_did
 from fairwise.judgments.answer_model import AnswerModel
@@ -34,7 +35,7 @@ from fairwise.learning.any_model import load_model
 from fairwise.learning.estimator import PairwiseFairClassifier
 from fairwise.learning.model.deterministic import Derandomization
 from fairwise.learning.regressor import PairwiseFairRegressor
-from fairwise.learning.settings import parity
+from fairwise.learning.settings import bounded_error, parity
 from fairwise.learning.solvers.progress import raise_interrupts
 from fairwise.reporting import Findings, findings, write_report
 from fairwise.reporting.model_words import model_words
@@ -118,6 +119,7 @@ def trace(
 ) -> Files:
     """The frontier from all followed to nothing gained, through the fit itself, which is one of its points.
 
+    Where small allowances and rules about the errors of groups cannot both be kept, it begins where they can be.
     What is found on the way is in the folder `kept`, if there is one, and a curve cut short goes on from there.
     Over all classifiers together other mixtures are as good, with other judgments not followed; the numbers of the fit
     itself are its own.
@@ -137,6 +139,9 @@ def trace(
         if asked.eta is not None:
             loosest = float(curve(etas=[None], checkpoint=loosest_file)["mean_excess"].iloc[0])
         etas, own = frontier_etas(asked.eta, loosest, own_excess)
+        if data.amount is not None and data.groups is not None:
+            first = bisect_left(etas[:own], 1, key=lambda eta: _can_be_kept(curve, eta))
+            etas, own = etas[first:], own - first
         table = curve(etas=etas, start=model, n_not_followed=_MOST_LISTED, progress=progress, checkpoint=curve_file)
     itself = certified_row(model.certificate_) | followed_row(model.prices_, _MOST_LISTED)
     rows = table[list(itself)].itertuples(index=False, name=None)
@@ -149,6 +154,15 @@ def trace(
     dearest = bands.prices.nlargest(_MOST_LISTED, "price").reset_index().to_dict("records")
     banded = [point | {str(name): end for name, end in ends.items()} for point, ends in zip(points, moved, strict=True)]
     return {FRONTIER: _json({"points": banded, "prices": dearest})}
+
+
+def _can_be_kept(curve: Callable[..., pd.DataFrame], eta: float) -> bool:
+    """Whether a mixture keeps the rules about groups, too: parity is always possible, small errors are not."""
+    try:
+        curve(etas=[eta])
+    except InfeasibleError:
+        return False
+    return True
 
 
 def _bands(data: FitData, model: Model, points: list[tuple[float, float]]) -> AnswerBands | None:
@@ -321,6 +335,10 @@ def _model(data: FitData) -> Model:
             gamma=asked.gamma,
             eta=asked.eta,
             features=None if asked.features is None else list(asked.features),
+            group_constraints=[
+                bounded_error(rule.bound, data.amount.least, data.amount.most) for rule in asked.group_rules
+            ]
+            or None,
             judge_budgets=asked.judge_budget,
             random_state=0,
         )

@@ -247,3 +247,10 @@ def parity(name: str, bound: float) -> Any:
     from fairlearn import reductions  # slow to load, and few ask for it
 
     return getattr(reductions, PARITIES[name])(difference_bound=bound)
+
+
+def bounded_error(bound: float, least: float, most: float) -> Any:
+    """Return fairlearn's moment of amounts from ``least`` to ``most``: no group is off by more on average."""
+    from fairlearn.reductions import AbsoluteLoss, BoundedGroupLoss  # slow to load, and few ask for it
+
+    return BoundedGroupLoss(AbsoluteLoss(least, most), upper_bound=bound)

@@ -74,8 +74,11 @@ class Amount(SettingsTable):
 
     def read_in(self, language: Language) -> tuple[str, str]:
         """Return the least and the largest amount as they are written in a language, the unit behind the second."""
-        least, most = (language.number(end, places=6) for end in (self.least, self.most))
-        return least, f"{most} {self.unit}".rstrip()
+        return language.number(self.least, places=6), self.in_full(self.most, language)
+
+    def in_full(self, amount: float, language: Language) -> str:
+        """Return an amount as somebody gave it, not rounded, with its unit."""
+        return f"{language.number(amount, places=6)} {self.unit}".rstrip()
 
     def values(self, amounts: pd.Series[Any]) -> pd.Series[Any]:
         """Return how good each amount is, from 0 to 1: its share of the range, or what is left of it."""

@@ -54,10 +54,13 @@ _NEEDED = {
 
 
 class GroupRule(SettingsTable):
-    """The rate of each group may differ from everyone's by at most the bound."""
+    """The rate of each group may differ from everyone's by at most the bound.
+
+    Of amounts the rate is the mean error, which of no group may be above the bound, in the unit of the amounts.
+    """
 
     rate: Rate
-    bound: Fraction
+    bound: Annotated[float, Field(ge=0, allow_inf_nan=False)]
     column: Line
 
 
@@ -149,6 +152,8 @@ class FitChoices(SettingsTable):
         if kind == "amount":
             self._check_amounts()
             return
+        if any(rule.bound > 1 for rule in self.group_rules):
+            raise InputError(_NEEDED["group_rules"])
         if kind == "tiers":
             if self.favorable_label is not None:
                 raise InputError("The study says how good each decision is: leave out which one is the good one.")
@@ -172,8 +177,10 @@ class FitChoices(SettingsTable):
             raise InputError("The study says which amounts are better: leave out which outcome is the good one.")
         if self.deterministic:
             raise InputError("A model of amounts gives everyone an amount without a lot: leave out to do so.")
-        if self.group_rules:
-            raise InputError("Rules about groups are about rates, and amounts have none: leave them out.")
+        if any(rule.rate != "error" for rule in self.group_rules):
+            raise InputError(
+                "Amounts have no rates: a rule for groups is about their mean error (error), at most so much."
+            )
 
 
 def estimators_for(study: StudyFolder) -> Mapping[str, tuple[str, str]]:

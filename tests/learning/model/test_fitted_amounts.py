@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import skops.io
-from fairlearn.reductions import BoundedGroupLoss, SquareLoss
+from fairlearn.reductions import AbsoluteLoss, BoundedGroupLoss, SquareLoss
 from tests.support.crafted_models import crafted
 from tests.support.rule_reader import RuleReader
 
@@ -75,9 +75,10 @@ def model(loans: Loans) -> PairwiseFairRegressor:
             "group_constraints": [BoundedGroupLoss(SquareLoss(0, 9000), upper_bound=9e6)],
             "judge_budgets": {"secret": 0.1},
         },
+        {"group_constraints": [BoundedGroupLoss(AbsoluteLoss(0, 9000), upper_bound=9e3)], "loss": "absolute"},
         {"grid": 2},
     ],
-    ids=["plain", "linear", "absolute", "rules", "two amounts"],
+    ids=["plain", "linear", "absolute", "rules", "absolute rules", "two amounts"],
 )
 def test_a_file_holds_the_whole_model(loans: Loans, settings: dict[str, Any], tmp_path: Path) -> None:
     made = loans.fit(**settings)

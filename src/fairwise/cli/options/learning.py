@@ -26,7 +26,7 @@ from fairwise.cli.options.parsing import (
 from fairwise.cli.terminal import note
 from fairwise.errors import InputError
 from fairwise.extras import require
-from fairwise.learning.settings import parity
+from fairwise.learning.settings import bounded_error, parity
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,7 +56,10 @@ _VALUES = "How good each outcome is, 0 to 1, where there are more than two: a CS
 _KIND = "What is decided: yes-no (two labels), tiers (several, with --label-values) or an amount."
 _RANGE = "With --outcome-kind amount: the least and the largest that may be; those of the outcomes if left out."
 _BETTER = "With --outcome-kind amount: what is better for a person; needed once an answer is ordered."
-_RATES = "Rates of groups may differ from everyone's by so much: fpr:0.02:race (dp, tpr, fpr, eo, error)."
+_RATES = (
+    "Rates of groups may differ from everyone's by so much: fpr:0.02:race (dp, tpr, fpr, eo, error). Of amounts: the "
+    "mean error of no group may be above so much, error:1500:race."
+)
 _COUNTED = "How mean excess is counted when judges saw different pairs."
 Gamma = Annotated[float, _asked("--gamma", help=BOUND_HELP, parser=fraction, metavar="NUMBER")]
 WeightingOption = Annotated[Weighting, _asked("--weighting", help=_COUNTED)]
@@ -125,6 +128,17 @@ class LearningOptions:
                 "--group-constraint: all rules of one fit must name the same columns; "
                 "for groups of several columns write fpr:0.02:race+sex."
             )
+        for rule in self.group_constraints or ():
+            self._check_rule(rule)
+
+    def _check_rule(self, rule: GroupRuleOption) -> None:
+        if self.of_amounts and rule.moment != "error":
+            raise typer.BadParameter(
+                f"--group-constraint: {rule.moment} is a rate of labels. Of amounts, the mean error of each group is "
+                "bounded, in their own unit: error:1500:race."
+            )
+        if not self.of_amounts and rule.bound > 1:
+            raise typer.BadParameter(f"--group-constraint: {rule.bound:g} is not a number from 0 to 1.")
 
     @property
     def of_amounts(self) -> bool:
@@ -148,19 +162,18 @@ class LearningOptions:
             raise typer.BadParameter(
                 "--outcome-kind amount needs --estimator tree (proven) or linear-regression, and no --solver."
             )
-        if self.group_constraints:
-            raise typer.BadParameter(
-                "--group-constraint is about labels; of amounts it is not on the command line yet."
-            )
 
-    def amount_settings(self) -> dict[str, Any]:
+    def amount_settings(self, outcome: pd.Series[Any]) -> dict[str, Any]:
         """Return keywords for PairwiseFairRegressor."""
+        least, most = self.outcome_range or (float(outcome.min()), float(outcome.max()))
         shared = ("estimator", "gamma", "max_depth", "judge_budgets", "weighting", "tol", "max_iter", "time_limit")
         return {name: getattr(self, name) for name in (*shared, "max_classifiers", "random_state", "outcome_range")} | {
             "eta": self.eta.limit,
             "max_thresholds": self.max_thresholds.most,
             "features": names(self.features) or None,
             "larger_is_better": None if self.better is None else self.better == "more",
+            "group_constraints": [bounded_error(rule.bound, least, most) for rule in self.group_constraints or ()]
+            or None,
         }
 
     def settings(self, favorable_label: object, labels: Iterable[object] = ()) -> dict[str, Any]:
@@ -273,7 +286,8 @@ class TrainingData:
                 "some answers are ordered ('A at least as well as B'), so it must be known whether a larger amount is "
                 "better for a person: give --better more or --better less"
             )
-        return cls(table, answers, account, learning.amount_settings(), None, of_amounts=True)
+        settings, groups = learning.amount_settings(table.outcome), learning.sensitive_features(table)
+        return cls(table, answers, account, settings, groups, of_amounts=True)
 
     def model(self) -> Any:
         """Return a model with these settings, not fitted yet: a classifier, or of amounts a regressor."""

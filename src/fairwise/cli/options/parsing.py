@@ -1,5 +1,6 @@
 """What users write behind options: ranges, lists, a budget or none, rules for groups."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -182,7 +183,10 @@ def fraction(text: str) -> float:
 
 @dataclass(frozen=True)
 class GroupRuleOption:
-    """A statistical rule: which rate, by how much it may differ, between the groups of which columns."""
+    """A statistical rule: which rate, by how much it may differ, between the groups of which columns.
+
+    Of amounts it is the mean error of each group, and the bound an amount.
+    """
 
     moment: str
     bound: float
@@ -203,4 +207,16 @@ def group_rule(text: str | GroupRuleOption) -> GroupRuleOption:
         raise typer.BadParameter(f"{moment!r} in {text!r} is not a rate. Allowed: {', '.join(PARITIES)}.")
     if not columns.strip():
         raise typer.BadParameter(f"{text!r}: write rate:bound:column, such as fpr:0.02:race.")
-    return GroupRuleOption(moment, fraction(bound), tuple(part.strip() for part in columns.split("+") if part.strip()))
+    limit = _amount(bound) if moment == "error" else fraction(bound)
+    return GroupRuleOption(moment, limit, tuple(part.strip() for part in columns.split("+") if part.strip()))
+
+
+def _amount(text: str) -> float:
+    """A number from 0 up; whether it is a share is known with the other options."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < math.inf:
+        raise typer.BadParameter(f"{text!r} is not a number from 0 up.")
+    return value

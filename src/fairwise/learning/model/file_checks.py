@@ -82,10 +82,11 @@ SCIKIT_LEARN = frozenset(f"{module}.{name}" for module, names in _TRUSTED.items(
 """Parts of fitted scikit-learn classifiers and of what stands before them in a Pipeline."""
 
 FAIRLEARN = frozenset(
-    f"fairlearn.reductions._moments.{module}.{name}"
+    f"fairlearn.reductions{module}.{name}"
     for module, names in {
-        "utility_parity": PARITIES.values(),
-        "bounded_group_loss": ("BoundedGroupLoss", "SquareLoss", "AbsoluteLoss"),
+        "._moments.utility_parity": PARITIES.values(),
+        "._moments.bounded_group_loss": ("BoundedGroupLoss", "SquareLoss", "AbsoluteLoss"),
+        "": ("AbsoluteLoss",),  # where it says that it is from, other than those beside it
     }.items()
     for name in names
 )

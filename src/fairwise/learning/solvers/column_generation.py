@@ -22,7 +22,7 @@ from time import monotonic
 import numpy as np
 
 from fairwise.constraints.certificate import Stopped
-from fairwise.errors import InputError
+from fairwise.errors import InfeasibleError
 from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle
 from fairwise.learning.problem import Problem
 from fairwise.learning.solvers.master import MasterSolution
@@ -275,7 +275,7 @@ class ColumnGeneration:
     def _solution(self, search: Search, stopped: Stopped) -> Solution:
         master, exact = search.master, self._oracle.exact
         if self._stand_in is not None and master.weights[self._stand_in] > FEASIBLE:
-            raise InputError(
+            raise InfeasibleError(
                 f"No mixture of {self._oracle.hypothesis_class} that keeps every rule "
                 + ("exists" if exact and stopped == "gap" else "was found")
                 + ": loosen the rules about groups, or use another estimator."

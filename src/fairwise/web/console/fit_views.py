@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fairwise.store.fit_files import FrontierPoint
+from fairwise.study.decisions import Amount
 from fairwise.study.fit_choices import ESTIMATORS, FitChoices
 from fairwise.study.folder import StudyFolder
 from fairwise.study.languages import Language, marked
@@ -33,7 +34,7 @@ WITHOUT = "without-{}"
 
 _NUMBERS = ("gamma", "eta", "judge_budget")
 _TICKED = ("deterministic", "finished_only", "case_details", "weighted", "influence")
-_OF_LABELS = ("group_rules", "deterministic", "influence")
+_OF_LABELS = ("deterministic", "influence")
 FIRST_VALUES = {
     "estimator": "tree",
     "max_depth": "2",
@@ -123,7 +124,7 @@ def values_of(choices: FitChoices, columns: Sequence[str]) -> dict[str, str]:
     values = {name: str(getattr(choices, name) or "") for name in texts} | {"aim": OWN}
     values |= {name: f"{number:g}" for name in _NUMBERS if (number := getattr(choices, name)) is not None}
     for k, rule in zip(RULES, choices.group_rules, strict=False):
-        values |= {f"rate{k}": rule.rate, f"bound{k}": f"{rule.bound:g}", "column": rule.column}
+        values |= {f"rate{k}": rule.rate, f"bound{k}": f"{rule.bound:.12g}", "column": rule.column}
     if choices.predicted:
         values |= {"predicted": str(choices.predicted), "coverage": f"{choices.coverage:g}"}
     if choices.features is not None:
@@ -153,13 +154,20 @@ def choices_of(form: Form, study: StudyFolder, points: Sequence[FrontierPoint] =
         "coverage": _number(form, "coverage") or FitChoices.model_fields["coverage"].default,
         **{name: form.text(name, 8) == "yes" for name in _TICKED},
         "features": _features(form, [column.name for column in study.settings.columns]),
-        "group_rules": [
-            {"rate": rate, "bound": _number(form, f"bound{k}"), "column": form.text("column", 500)}
-            for k in RULES
-            if (rate := form.text(f"rate{k}", 20))
-        ],
+        "group_rules": _group_rules(form, study),
     }
     return FitChoices.checked(content, study)
+
+
+def _group_rules(form: Form, study: StudyFolder) -> list[dict[str, str]]:
+    """Those of which a rate was chosen; of amounts, the one of which there is a bound."""
+    bounds = {k: _number(form, f"bound{k}") for k in RULES}
+    if study.settings.amount is None:
+        rates = {k: form.text(f"rate{k}", 20) for k in RULES}
+    else:
+        rates = {k: "error" if bound else "" for k, bound in bounds.items()}
+    column = form.text("column", 500)
+    return [{"rate": rate, "bound": bounds[k], "column": column} for k, rate in rates.items() if rate]
 
 
 def _features(form: Form, columns: Sequence[str]) -> list[str] | None:
@@ -186,24 +194,21 @@ def rates(outcomes: Sequence[str], spoken: Language) -> dict[str, str]:
 
 
 def in_words(
-    choices: FitChoices, columns: Mapping[str, str], outcomes: Sequence[str], spoken: Language
+    choices: FitChoices,
+    columns: Mapping[str, str],
+    outcomes: Sequence[str],
+    spoken: Language,
+    amount: Amount | None = None,
 ) -> dict[str, str]:
     """Return each setting with what it is; `columns` are their labels by name.
 
-    Where there are no `outcomes`, amounts are decided, of which some settings are not.
+    Where an `amount` is decided there are no `outcomes`, and some settings are not of amounts.
     """
-    say, of_rates = spoken.translate, rates(outcomes, spoken)
+    say = spoken.translate
     estimator = say(ESTIMATORS[choices.estimator][0])
     if choices.estimator == "tree":
         estimator = say(marked("{model}, questions in a row: {depth}")).format(model=estimator, depth=choices.max_depth)
-    rules = [
-        say(marked("{rate}: {column}, at most {bound} from everyone")).format(
-            rate=of_rates[rule.rate],
-            column=columns.get(rule.column, rule.column),
-            bound=spoken.decimal(f"{rule.bound:g}"),
-        )
-        for rule in choices.group_rules
-    ]
+    rules = _rules_in_words(choices, columns, rates(outcomes, spoken), spoken, amount)
     predicted = say(marked("up to {number}, sure to {coverage}")).format(
         number=choices.predicted, coverage=spoken.decimal(f"{choices.coverage:g}")
     )
@@ -227,8 +232,26 @@ def in_words(
         ),
         "case_details": say(marked("shown") if choices.case_details else marked("not shown")),
     }
-    asked = {name: text for name, text in words.items() if outcomes or name not in _OF_LABELS}
+    asked = {name: text for name, text in words.items() if amount is None or name not in _OF_LABELS}
     return {FitChoices.model_fields[name].title or name: text for name, text in asked.items()}
+
+
+def _rules_in_words(
+    choices: FitChoices, columns: Mapping[str, str], rates: Mapping[str, str], spoken: Language, amount: Amount | None
+) -> list[str]:
+    """What each rule about groups asks for; of an amount, by how much groups may be missed."""
+    if amount is None:
+        words = spoken.translate(marked("{rate}: {column}, at most {bound} from everyone"))
+    else:
+        words = spoken.translate(marked("mean error of each group: {column}, at most {bound}"))
+    return [
+        words.format(
+            rate=rates.get(rule.rate, ""),
+            column=columns.get(rule.column, rule.column),
+            bound=spoken.decimal(f"{rule.bound:g}") if amount is None else amount.in_full(rule.bound, spoken),
+        )
+        for rule in choices.group_rules
+    ]
 
 
 def _listed(names: Sequence[str], labels: Mapping[str, str]) -> str:

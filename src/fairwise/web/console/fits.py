@@ -325,7 +325,8 @@ class FitPages(ConsolePages):
     async def _described(self, request: Request, job: Job) -> dict[str, str]:
         study = self._host.study
         columns = {} if study is None else {column.name: column.label for column in study.settings.columns}
-        return in_words(asked(job), columns, await self._beside(_labels, study), _spoken(request))
+        amount = None if study is None else study.settings.amount
+        return in_words(asked(job), columns, await self._beside(_labels, study), _spoken(request), amount)
 
     routes = (
         ConsoleRoute("GET", "/admin/fits", fits, "viewer"),
