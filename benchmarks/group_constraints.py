@@ -6,7 +6,6 @@ import warnings
 from dataclasses import replace
 from itertools import product
 from statistics import median
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks import compas
 from benchmarks.rivals import Duel, Measured, median_times_faster
-from benchmarks.row import Row
+from benchmarks.row import Row, seconds
 from fairwise import PairwiseFairClassifier
 
 if TYPE_CHECKING:
@@ -27,10 +26,12 @@ BOUNDS = (0.01, 0.05)
 ATTRIBUTES = ("sex", "race")
 CASES = tuple(product(ATTRIBUTES, MOMENTS, BOUNDS))
 _ROUNDING = 1e-6
+_FASTER = 3.0
+_FITS = 3  # of each, of which the median counts
 
 
 def run() -> Row:
-    ours(DemographicParity, BOUNDS[0], ATTRIBUTES[0], gap=1.0)  # load data and compiled code
+    ours(DemographicParity, BOUNDS[0], ATTRIBUTES[0], gap=1e-3)  # load data and compiled code
     with threadpool_limits(1):
         single = [duel(*case, "one thread") for case in CASES]
     default = [duel(*case, "default threads") for case in CASES]
@@ -38,12 +39,14 @@ def run() -> Row:
     calls = median((each.them.oracle_calls or 0) / (each.us.oracle_calls or 1) for each in everything)
     return Row(
         what="statistical rules only, logistic regression, to fairlearn's own gap",
-        bar="error and violation not above ExponentiatedGradient's, ≤ 1/2 of its time, no more oracle calls",
+        bar=f"in every case error and violation not above ExponentiatedGradient's, at most 1/{_FASTER:g} of its time, "
+        "no more oracle calls",
         measured=f"one thread: {_summary(single)}; default threads: {_summary(default)}",
         reached=all(each.reached for each in everything),
         notes="The same encoded people. Errors and violations are expectations over the draws, on the training people; "
         f"the held-out error is that of the same settings on people not fitted to, in {compas.N_FOLDS} folds; a "
         "violation is the rule's largest value, to be at most the bound (or fairlearn's, where that is above it). "
+        f"Seconds are medians of {_FITS} fits. "
         "Where more threads slow the fits down, they do so for both, and the ratio of times comes close to that of "
         "oracle calls.",
         ratios={
@@ -64,7 +67,7 @@ def duel(attribute: str, moment: Any, bound: float, threads: str) -> Duel:
     reached = (
         us.error <= them.error + _ROUNDING
         and us.violation <= max(bound, them.violation) + _ROUNDING
-        and us.seconds <= them.seconds / 2
+        and us.seconds <= them.seconds / _FASTER
         and (us.oracle_calls or 0) <= (them.oracle_calls or 0)
     )
     return Duel(f"{moment.__name__} ≤ {bound:g}, {attribute}, {threads}", us, them, reached)
@@ -128,9 +131,9 @@ def _logistic() -> LogisticRegression:
 
 def _fit(model: Any, attribute: str) -> float:
     people, outcome = compas.people()
-    start = perf_counter()
-    model.fit(compas.encoded(), outcome.to_numpy(), sensitive_features=people[attribute].to_numpy())
-    return perf_counter() - start
+    given = compas.encoded(), outcome.to_numpy()
+    groups = people[attribute].to_numpy()
+    return median(seconds(lambda: model.fit(*given, sensitive_features=groups)) for _ in range(_FITS))
 
 
 def _measured(

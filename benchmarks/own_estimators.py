@@ -65,7 +65,7 @@ def _forest() -> Pipeline:
     return make_pipeline(_ordinal(), RandomForestClassifier(20, max_depth=6))
 
 
-def _logistic() -> Pipeline:
+def logistic() -> Pipeline:
     words = make_column_selector(dtype_exclude="number")
     one_hot = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), words), remainder=StandardScaler())
     return make_pipeline(one_hot, LogisticRegression(max_iter=200))
@@ -76,4 +76,4 @@ def _ordinal() -> Any:
     return make_column_transformer((OrdinalEncoder(), words), remainder="passthrough")
 
 
-_ESTIMATORS = {"gradient boosting": _boosting, "logistic regression": _logistic, "random forest": _forest}
+_ESTIMATORS = {"gradient boosting": _boosting, "logistic regression": logistic, "random forest": _forest}
