@@ -129,3 +129,20 @@ def test_a_study_without_a_second_round_has_no_such_page(make_study: Any, tmp_pa
         assert opened.get(PAGE).status_code == 404
         assert opened.post(f"{PAGE}/end", sure="yes").status_code == 404
         assert "/admin/second-round" not in opened.get("").text
+
+
+def test_who_looks_through_reasons_is_reminded_of_arms_that_hide_columns(make_study: Any, tmp_path: Path) -> None:
+    others: list[dict[str, Any]] = [
+        {"buttons": "reversed"},
+        {"columns": ["age"]},
+        {"columns": ["age"], "reasons": False},
+    ]
+    for place, other in enumerate(others):
+        arms = [{"name": "usual"}, other | {"name": "other"}]
+        study = make_study(ask_why=True, pairs=2, design={"fixed": 2}, deliberation={"on": True}, arms=arms)
+        (study.path / SETTINGS).write_text(study.settings.toml(), encoding="utf-8")
+        with operating(study.path, tmp_path / f"{place}.sqlite") as opened:
+            opened.set_up()
+            page = opened.get(PAGE)
+            assert page.status_code == 200
+            assert ("Some arms do not show all columns" in page.text) == (place == 1)

@@ -78,6 +78,7 @@ class DeliberationPages(ConsolePages):
             undecided=sum(reason.state is None for pair in pairs for reason in pair.reasons),
             facts=facts_of,
             answers=study.settings.allowed_answers,
+            hides_columns=any(arm.columns and arm.reasons for arm in study.settings.arms),
         )
 
     def _prices(self, stands: Standing) -> Mapping[TwoPeople, float]:
