@@ -121,7 +121,7 @@ def test_for_programs(study: Study, answer: Callable[..., dict[str, Any]]) -> No
         (["--show", "town,returned"], "people.csv, column returned: this is the outcome, which participants never see"),
         (["--show", "town,person"], "people.csv, column person: this is the id"),
         (["--show", "height"], "there is no column 'height'"),
-        (["--outcome", "score"], "an outcome has two"),
+        (["--outcome", "score"], "an outcome has two; of more, say how good each is, --label-values or [[decisions]]"),
         (["--title", " "], "title = ' '"),
         (["--id", "town"], "every id must be there once"),
         (["--design", "9 uniform", "--pairs", "8"], "pairs = 8, but design adds up to 9"),

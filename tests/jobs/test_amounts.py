@@ -38,7 +38,6 @@ pytestmark = pytest.mark.slow
 AMOUNT = {"unit": "DM", "least": 0, "most": 10_000, "better": "more"}
 BETTER_BY = 20.0
 """By so much the worst group is to be better off than without a rule about groups."""
-AMOUNT_SPAN = 10_000
 FORM = {"estimator": "tree", "max_depth": "2", "gamma": "0.05", "eta": "0.01", "aim": "own"}
 
 
@@ -233,8 +232,7 @@ def test_a_point_of_the_frontier_is_learned(console: Operating) -> None:
 def test_no_group_is_missed_by_more_than_asked_for(console: Operating, study: StudyFolder) -> None:
     free, ruled = errors_by_town(study, 1), errors_by_town(study, 3)
     bound = round(free.max() - BETTER_BY, 1)
-    assert ruled.max() == pytest.approx(bound, abs=1e-4 * AMOUNT_SPAN)  # it binds, up to the gap of the search
-    assert ruled.max() <= bound + 1e-6
+    assert ruled.max() <= bound + 1e-6 < free.max()
     assert f"mean error of each group: Town, at most {bound:,.1f} DM" in read(console, "/fits/3")
     german = console_language("de").number(bound, places=1)
     assert f"mittlerer Fehler jeder Gruppe: Town, höchstens {german} DM" in read(console, "/fits/3", "de")

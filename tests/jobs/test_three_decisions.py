@@ -121,6 +121,9 @@ def test_a_person_is_scored_with_the_chance_of_each_decision(
     person = study.people().iloc[[3]]
     values = {f"value-{place}": str(person[column.name].iloc[0]) for place, column in enumerate(study.settings.columns)}
     page = visible(console.post("/fits/1/score", **values).text)
+    again = console.get("/fits/1/score")  # as whoever loads the address again
+    assert (again.status_code, again.url.path) == (200, "/admin/fits/1")
+    assert 'id="person"' in again.text
     chances = model.predict_proba(person)[0]
     for decision in DECISIONS:
         assert f"{decision['words']} {100 * chances[int(str(decision['label']))]:.1f} %" in page

@@ -216,6 +216,23 @@ def test_the_papers_dynamics_take_several_labels(court: Court, model: PairwiseFa
     assert game.certificate_.max_violation < 0.3
 
 
+def test_values_of_other_numbers_are_not_those_of_the_outcomes(court: Court) -> None:
+    numbers = pd.Series(np.unique(court.outcome, return_inverse=True)[1], court.people.index)
+    values = {1: 0, 2: 0.5, 3: 1}
+    with pytest.raises(InputError, match="how good the outcome 0 is: it is about 1, 2, 3"):
+        PairwiseFairClassifier("tree", label_values=values).fit(court.people, numbers, judgments=court.judgments)
+    with pytest.raises(InputError, match=r"how good the outcomes 0, 1, 2 are: it is about 10, 20, 30.*use text"):
+        PairwiseFairClassifier("tree", label_values={10 * label: value for label, value in values.items()}).fit(
+            court.people, numbers, judgments=court.judgments
+        )
+    shifted = PairwiseFairClassifier("tree", label_values=values).fit(
+        court.people, numbers + 1, judgments=court.judgments
+    )
+    own = PairwiseFairClassifier("tree", label_values={label - 1: value for label, value in values.items()})
+    own.fit(court.people, numbers, judgments=court.judgments)
+    assert np.array_equal(own.predict_proba(court.people), shifted.predict_proba(court.people))
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

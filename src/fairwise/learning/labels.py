@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,9 @@ from fairwise.learning.oracles.base import ClassArray, FloatArray, IntArray
 from fairwise.learning.settings import FitSettings, LabelValues
 
 MOST_LABELS = 64
+_NUMBERED = (
+    " If scikit-learn numbered the outcomes from 0 on, labels that are numbers cannot be told from those: use text."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,12 +81,16 @@ def class_values(label_values: LabelValues, classes: ClassArray) -> FloatArray:
 def _among(declared: LabelValues, codes: IntArray, found: ClassArray) -> tuple[IntArray, ClassArray]:
     """The same outcomes among all labels that may be decided, also those that are nobody's."""
     labels = sorted(declared)
-    if found.tolist() == list(range(len(labels))):  # as they are, or as scikit-learn numbers them
+    numbered = found.tolist() == list(range(len(labels)))
+    are_numbers = all(isinstance(label, Real) for label in labels)
+    if found.tolist() == labels or (numbered and not are_numbers):  # as they are, or as scikit-learn numbers them
         return codes, found
     unknown = [label for label in found.tolist() if label not in labels]
     if unknown:
+        told = f"outcome {quote(unknown[0])} is" if len(unknown) == 1 else f"outcomes {_listed(unknown)} are"
         raise InputError(
-            f"label_values does not say how good the outcome {quote(unknown[0])} is: it is about {_listed(labels)}."
+            f"label_values does not say how good the {told}: it is about {_listed(labels)}."
+            + (_NUMBERED if numbered else "")
         )
     place = np.array([labels.index(label) for label in found.tolist()], dtype=np.intp)
     return place[codes], np.array(labels, dtype=object if found.dtype == object else None)

@@ -34,6 +34,7 @@ from fairwise.tables.people_file import PeopleFile
 
 _WORDS = re.compile(r"[\s_.\-]+|(?<=[a-z])(?=[A-Z])")
 _TRUTHS = {"true": True, "false": False}
+_OF_MORE = "; of more, say how good each is, --label-values or [[decisions]], or that they are amounts, --amount-range"
 
 
 def new_study(
@@ -146,7 +147,9 @@ def _drafted(
 def _outcome(people: PeopleFile, name: str, settings: StudySettings) -> pd.Series[Any]:
     """The outcomes, as the decisions of the study have them."""
     kind = settings.outcome_kind
-    column = people.column(name) if kind == "amount" else people.outcome(name, several=kind == "tiers")
+    column = (
+        people.column(name) if kind == "amount" else people.outcome(name, several=kind == "tiers", of_more=_OF_MORE)
+    )
     return check_outcome(column, people.source, settings.decisions, settings.amount)
 
 

@@ -231,6 +231,10 @@ class FitPages(ConsolePages):
             "several": bool(study.settings.decisions),
         }
 
+    async def to_score(self, request: Request) -> Response:
+        """Where a person is typed in; who was, is kept nowhere, so that there is nothing to load again."""
+        return self._to(f"/fits/{request.path_params['id']}#person")
+
     async def score(self, request: Request) -> Response:
         """What the model says about a person, who is kept nowhere."""
         job, study, form = await self._job(request.path_params["id"]), self._study(), request.state.form
@@ -334,6 +338,7 @@ class FitPages(ConsolePages):
         ConsoleRoute("GET", "/admin/fits/new", ask, "owner"),
         ConsoleRoute("GET", "/admin/fits/compare", compare, "viewer"),
         ConsoleRoute("GET", "/admin/fits/{id:number}", fit, "viewer"),
+        ConsoleRoute("GET", "/admin/fits/{id:number}/score", to_score, "viewer"),
         ConsoleRoute("POST", "/admin/fits/{id:number}/score", score, "viewer"),
         ConsoleRoute("GET", "/admin/fits/{id:number}/model", model, "owner"),
         ConsoleRoute("GET", "/admin/fits/{id:number}/prices", prices, "owner"),
