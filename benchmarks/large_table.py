@@ -34,17 +34,21 @@ def run() -> Row:
     took, to_tables, to_arrow = median(fits), _quotient(fits, tables), _quotient(fits, arrow)
     return Row(
         what=f"{PEOPLE:,} × {FEATURES} Parquet, {JUDGMENTS:,} judgments, paper's dynamics, 1,000 rounds, 2 cores",
-        bar="≤ 120 s, < 3 GiB, ≤ 4 × the time of just reading the file twice (as DataFrames, in blocks)",
+        bar="≤ 4 × the time of just reading the file twice as bare Arrow on both cores, < 2 GiB",
         measured=f"{took:.1f} s, {found['peak'] / GIB:.2f} GiB; {to_tables:.1f} × reading twice as DataFrames in "
         f"blocks ({median(tables):.1f} s), {to_arrow:.1f} × as bare Arrow on both cores ({median(arrow):.1f} s)",
-        reached=took <= 120 and found["peak"] < 3 * GIB and to_tables <= 4,
+        reached=found["peak"] < 2 * GIB and to_arrow <= 4,
         notes=f"A fresh process fits, reads the file twice as DataFrames in blocks and twice as Arrow columns, "
         f"{_TURNS} times in turn; medians, also of the quotients, so that what else the machine does meets both alike. "
-        f"The bar is held against the DataFrames. The file has {size / GIB:.2f} GiB and, just written, is in the "
+        f"The bar is held against bare Arrow. The file has {size / GIB:.2f} GiB and, just written, is in the "
         f"system's cache. Fits: {_listed(fits)} s ({found['cpu']:.1f} s of processor time in the last); "
         f"DataFrames: {_listed(tables)} s; Arrow: {_listed(arrow)} s. Peak memory is that of the process after "
         f"the first fit. Error {found['error']:.6f}, largest violation {found['violation']:.4f}.",
-        ratios={"reading twice / fit": 1 / to_tables, "3 GiB / peak memory": 3 * GIB / found["peak"]},
+        ratios={
+            "reading twice / fit": 1 / to_tables,
+            "reading twice as bare Arrow / fit": 1 / to_arrow,
+            "3 GiB / peak memory": 3 * GIB / found["peak"],
+        },
     )
 
 

@@ -10,7 +10,7 @@ import numba
 import numpy as np
 
 _LANES = 64  # running sums side by side: several vectors of them, as each addition waits for the one before
-_SLICE = 200  # rows whose columns, if they are not many, fit into a processor's first cache
+_SLICE = 4200  # numbers in the columns of some rows, which a processor's first cache has room for
 WIDTH = 8
 
 
@@ -151,8 +151,9 @@ def fill_number(values, centre, out):
 def add_column_products(columns, cell, gram, by_cell):
     """Add ``Z.T Z`` to ``gram`` ``(k, k)`` and each row to its cell's in ``by_cell``, where ``Z.T`` is ``columns``."""
     k, n = columns.shape
-    for start in range(0, n, _SLICE):
-        end = min(start + _SLICE, n)
+    step = max(_SLICE // k // WIDTH * WIDTH, WIDTH)
+    for start in range(0, n, step):
+        end = min(start + step, n)
         for i in range(k):
             for j in range(i, k):
                 gram[i, j] += _dot(columns[i, start:end], columns[j, start:end])

@@ -11,8 +11,7 @@ import numpy as np
 
 from fairwise.learning.oracles.linear_kernels import exact_score
 
-TILE = 512  # rows scored side by side: as many as stay in a core's first cache
-TILES = 8  # whose rows near a group's boundary are gathered before its members are asked
+TILES = 8  # of rows; those near a group's boundary are gathered before its members are asked
 AT_ONCE = 64  # groups for which they are
 UNROLLED = 8  # columns added at once; widths are multiples of it
 _LOOSE = {"contract", "reassoc"}
@@ -23,19 +22,20 @@ def add_counts(columns, cell, mean, inverse_spread, exact, groups, space, given)
     """Add to ``given[c, t]`` how many rows of cell ``c`` get label 1 from classifier ``t``.
 
     ``columns`` ``(d, n)`` are encoded rows. ``exact`` is the classifiers' ``coef`` ``(d, T)`` and ``intercept``;
-    ``groups`` is ``counting.Groups``, and ``space`` three arrays to work in: zeros ``(TILES, D, TILE)``, ``(D, TILE)``
-    and ``(TILE,)``.
+    ``groups`` is ``counting.Groups``, and ``space`` three arrays to work in: zeros ``(TILES, D, n)``, ``(D, n)`` and
+    ``(n,)`` for tiles of ``n`` rows.
     """
+    tile = len(space[2])
     order, ends = _by_cell(cell, len(given))
-    which = np.empty((AT_ONCE, TILES * TILE), dtype=np.int32)
+    which = np.empty((AT_ONCE, TILES * tile), dtype=np.int32)
     found = np.empty(AT_ONCE, dtype=np.int64)
     n_groups = len(groups[0])
     start = 0
     for c in range(len(ends)):
         while start < ends[c]:
-            rows = order[start : min(start + TILES * TILE, ends[c])]
-            for number in range(-(-len(rows) // TILE)):
-                own = rows[number * TILE : (number + 1) * TILE]
+            rows = order[start : min(start + TILES * tile, ends[c])]
+            for number in range(-(-len(rows) // tile)):
+                own = rows[number * tile : (number + 1) * tile]
                 _unit_rows(columns, own, mean, inverse_spread, space[0][number])
             for first in range(0, n_groups, AT_ONCE):
                 last = min(first + AT_ONCE, n_groups)
@@ -86,10 +86,11 @@ def _ask_centres(columns, rows, exact, groups, first, last, space, which, found,
     """Count the rows about which each group is certain, and list the others; a classifier alone is asked at once."""
     centres, within, starts, _, _, flipped = groups
     units, _, score = space
+    tile = len(score)
     found[:] = 0
-    for number in range(-(-len(rows) // TILE)):
-        at = number * TILE
-        n = min(TILE, len(rows) - at)
+    for number in range(-(-len(rows) // tile)):
+        at = number * tile
+        n = min(tile, len(rows) - at)
         for g in range(first, last):
             limit = within[g]
             _score(centres[g], units[number], n, score)
@@ -113,16 +114,17 @@ def _ask_members(columns, rows, exact, groups, g, near, space, given):
     """Count what each member of a group says about the rows near its boundary."""
     _, _, starts, members, margins, flipped = groups
     units, gathered, score = space
+    tile = len(score)
     flat = units.reshape(-1)
     width = units.shape[1]
-    place = np.empty(TILE, dtype=np.uint32)
-    for at in range(0, len(near), TILE):
-        here = near[at : at + TILE]
+    place = np.empty(tile, dtype=np.uint32)
+    for at in range(0, len(near), tile):
+        here = near[at : at + tile]
         n = len(here)
         for i in range(n):
-            place[i] = (here[i] // TILE) * (width - 1) * TILE + here[i]
+            place[i] = (here[i] // tile) * (width - 1) * tile + here[i]
         for j in range(width):
-            own, out = flat[j * TILE :], gathered[j]
+            own, out = flat[j * tile :], gathered[j]
             for i in range(n):
                 out[i] = own[place[i]]
         for t in range(starts[g], starts[g + 1]):

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairwise.learning.large.count_kernels import TILE, TILES, UNROLLED, add_counts
+from fairwise.learning.large.count_kernels import TILES, UNROLLED, add_counts
 from fairwise.learning.oracles.base import FloatArray, IntArray
 from fairwise.learning.oracles.linear import LinearClassifiers
 
@@ -31,6 +31,8 @@ _TESTING, _COPYING, _ASKING = 2.6, 21.0, 1.2  # of a row: testing a centre, copy
 _ALONE = 1.1  # and one score of everyone
 _DEEPEST = 50
 _LINE = 64  # bytes
+_FIRST_CACHE = 48 << 10  # bytes; rows that are scored side by side should stay there
+_LARGEST_TILE = 512  # of rows
 
 Singles = NDArray[np.float32]
 
@@ -112,7 +114,8 @@ class LabelCounter:
         """``(n_cells, T)`` how many rows of each cell get label 1; ``columns`` is ``(d, n)``."""
         given: Any = np.zeros((n_cells, len(self.place)), dtype=np.int64)
         width = self.groups.centres.shape[1]
-        space = _aligned((TILES, width, TILE)), _aligned((width, TILE)), _aligned((TILE,))
+        tile = min(max(_FIRST_CACHE // (4 * width) // _LINE * _LINE, _LINE), _LARGEST_TILE)
+        space = _aligned((TILES, width, tile)), _aligned((width, tile)), _aligned((tile,))
         add_counts(columns, cell, self.mean, self.inverse_spread, self.exact, self.groups, space, given)
         counts = np.empty_like(given)
         counts[:, self.place] = given
