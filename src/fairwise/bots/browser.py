@@ -33,7 +33,7 @@ class PageForm:
     """Hidden fields and texts."""
 
     options: dict[str, list[str]] = field(default_factory=dict)
-    """What can be chosen, by the name of the field."""
+    """What can be chosen, by the name of the field; of a list to choose from only its name."""
 
     buttons: list[tuple[str, str]] = field(default_factory=list)
     """Name and value of those that send something."""
@@ -171,6 +171,8 @@ def _add(form: PageForm, tag: str, attributes: dict[str, str]) -> None:
     name, value = attributes["name"], attributes.get("value", "")
     if tag == "button":
         form.buttons.append((name, value))
+    elif tag == "select":
+        form.options.setdefault(name, [])
     elif tag == "input" and attributes.get("type") in {"radio", "checkbox"}:
         form.options.setdefault(name, []).append(value)
         if "checked" in attributes:

@@ -13,6 +13,7 @@ from fairwise.numbers import counted
 if TYPE_CHECKING:
     from fairwise.bots.participant import BotRun
     from fairwise.bots.second_round import BotReturn
+    from fairwise.bots.vote import BotVotes
 
 _AGAIN = "Second round"
 
@@ -61,6 +62,9 @@ def bots(
         float,
         Option("--wavering", help="Chance to change without any reason.", parser=fraction, rich_help_panel=_AGAIN),
     ] = 0.1,
+    votes: Annotated[
+        bool, Option("--vote", help="Come back by --links only to vote on the trade-off.", rich_help_panel=_AGAIN)
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Let simulated people answer a running study over HTTP, from consent to receipt.
@@ -74,15 +78,23 @@ def bots(
     from fairwise.bots.browser import checked_address
     from fairwise.bots.participant import play
     from fairwise.bots.second_round import come_back, read_links, write_links
+    from fairwise.bots.vote import vote
     from fairwise.simulation import SecondThoughts, draw_respondents
     from fairwise.study.folder import StudyFolder
 
     site = checked_address(url, allow_remote=allow_remote)
     study = StudyFolder.open(folder)
-    if turn == 2:
+    if votes or turn == 2:
         if links is None:
-            raise InputError("--round 2: who comes back needs their own link; give --links, as written in round 1")
+            why = "--vote" if votes else "--round 2"
+            raise InputError(f"{why}: who comes back needs their own link; give --links, as written in round 1")
         known = dict(list(read_links(links).items())[:count])
+    if votes:
+        with progress_bar("Simulated votes") as progress:
+            cast = asyncio.run(vote(site, known, seed=seed, concurrency=concurrency, progress=progress, force=force))
+        _show_votes(str(site), cast, as_json=as_json)
+        return
+    if turn == 2:
         thoughts = SecondThoughts(persuasion, conformity, stubbornness, wavering)
         with progress_bar("Simulated people who come back") as progress:
             returned = asyncio.run(
@@ -159,3 +171,12 @@ def _show_return(site: str, returned: "BotReturn", *, as_json: bool) -> None:
     )
     if returned.not_asked:
         echo(f"{returned.not_asked} had nothing to answer again.")
+
+
+def _show_votes(site: str, cast: "BotVotes", *, as_json: bool) -> None:
+    if as_json:
+        print_json({"url": site, **vars(cast)})
+        return
+    echo(f"{counted(cast.voted, 'simulated person', 'simulated people')} voted in {cast.seconds:.1f} s.")
+    if cast.not_asked:
+        echo(f"{cast.not_asked} found no vote under their link.")
