@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import logging
 import os
 import signal
@@ -53,6 +54,7 @@ def app_from_environment() -> Site | Studies:
     limit_log()
     # That somebody sent a broken form is no news for the log, which anyone could fill like that.
     logging.getLogger("python_multipart").setLevel(logging.ERROR)
+    gc.freeze()  # what the program loaded stays: it is not to be looked through for garbage again and again
     folder = Path(os.environ[_FOLDER])
     if _PARENT in os.environ:
         Thread(target=_end_with, args=(int(os.environ[_PARENT]),), name="fairwise-orphan", daemon=True).start()

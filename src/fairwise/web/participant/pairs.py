@@ -143,9 +143,8 @@ class PairPages(ParticipantPages):
         view, again = await self._shown_pair(request, arm)
         if view.answered == 0 and await self._lost_place(request):
             return await self._no_place(request)
-        page = self._pages(request, arm).pair(
-            self._own(request), view, undo=self._undo(request), problem=problem, again=again
-        )
+        own = self._own(request)
+        page = self._pages(request, arm).pair(own, view, undo=_undo(own, request), problem=problem, again=again)
         return HTMLResponse(page, 422 if problem else 200)
 
     async def why(self, request: Request) -> Response:
@@ -164,11 +163,6 @@ class PairPages(ParticipantPages):
             raise Unknown
         content, kind = await asyncio.to_thread(read_picture, self._folder.path, name)
         return Response(content, media_type=kind, headers={"cache-control": "private, max-age=3600"})
-
-    def _undo(self, request: Request) -> str:
-        """The way back to the answer that was saved just now; empty if none was."""
-        saved = whole_number(request.query_params.get("saved", ""))
-        return "" if saved is None else f"{self._own(request).path}/pair/{saved}"
 
     async def _shown_pair(self, request: Request, arm: str | None) -> tuple[views.Pair, bool]:
         """The pair of this address, and whether it is shown in a second look."""
@@ -238,7 +232,8 @@ class PairPages(ParticipantPages):
     async def review(self, request: Request) -> Response:
         await self._participant_at(request, Stage.PAIRS)
         pairs = await self._review_pairs(request)
-        return HTMLResponse(self._pages(request).review(self._own(request), pairs, undo=self._undo(request)))
+        own = self._own(request)
+        return HTMLResponse(self._pages(request).review(own, pairs, undo=_undo(own, request)))
 
     async def _review_pairs(self, request: Request) -> list[views.ReviewPair]:
         """All places; those whose pair is chosen later have no people yet."""
@@ -341,3 +336,9 @@ class PairPages(ParticipantPages):
         response = self._to("/withdrawn")
         self._forget_device(response)
         return response
+
+
+def _undo(own: views.OwnPages, request: Request) -> str:
+    """The way back to the answer that was saved just now; empty if none was."""
+    saved = whole_number(request.query_params.get("saved", ""))
+    return "" if saved is None else f"{own.path}/pair/{saved}"

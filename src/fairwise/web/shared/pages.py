@@ -114,6 +114,8 @@ class Pages(RoomPages):
         }
         environment.globals["pieces"] = Pieces(environment)
         self._templates = {name: environment.get_template(name) for name in environment.list_templates(["html"])}
+        for template in self._templates.values():  # every page begins with a copy of these, and of a dict that is fast
+            template.globals = dict(template.globals)
 
     def in_arm(self, name: str | None) -> Pages:
         """Return the pages as participants of an arm see them; without one, these."""

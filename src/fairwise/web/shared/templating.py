@@ -117,7 +117,7 @@ class Pieces:
             lines.append(
                 self._same_line(names, line, differs) if is_short else self._line(names, line, differs, pictures)
             )
-        made: str = self._comparison(names, Markup("").join(lines))
+        made: str = self._comparison(names, Markup("".join(lines)))  # noqa: S704 - each was made by a template
         return made
 
 
