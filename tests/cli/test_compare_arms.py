@@ -15,6 +15,7 @@ from tests.support.rounds_on_store import play_two_rounds
 from fairwise.simulation import draw_pairs, simulate_panel, simulate_second_round
 from fairwise.store.arm_tables import arm_blocks, shown_reasons
 from fairwise.store.store import Store
+from fairwise.store.study_state import set_state
 from fairwise.study.folder import StudyFolder
 
 if TYPE_CHECKING:
@@ -166,6 +167,22 @@ def test_exported_files_say_the_same_as_the_study(home: Path, run: Callable[...,
         run("compare-arms", *given, "--out", tests)
         found.append(pd.read_csv(tests).query("name != 'towards_reasons'").set_index("name")["p_value"])
     assert found[0].equals(found[1])
+
+
+def test_what_makes_numbers_less_sure_is_said(home: Path, run: Callable[..., Result]) -> None:
+    still, rooms = "The study is not closed.", "People talked in rooms."
+    shown = run("compare-arms", home).stdout
+    assert still in shown
+    assert rooms not in shown
+    folder = StudyFolder.open(home)
+    store = Store.open(home / "study.sqlite", folder.fingerprint)
+    store.change_now(partial(set_state, state="closed"))
+    store.close()
+    assert still not in run("compare-arms", home).stdout
+    settings = (home / "study.toml").read_text(encoding="utf-8").replace(ARMS, "")
+    in_rooms = settings.replace("\non = true", "\non = false").replace("\nrooms = false", "\nrooms = true")
+    (home / "study.toml").write_text(in_rooms, encoding="utf-8")
+    assert rooms in run("compare-arms", home, "--control", "again").stdout
 
 
 def test_what_is_learned_in_a_study(home: Path, run: Callable[..., Result]) -> None:

@@ -67,6 +67,14 @@ _TESTS = {
     "p_adjusted": "p (Holm)",
     "note": "",
 }
+_STILL_OPEN = (
+    "The study is not closed. Whoever ends it when these numbers suit them has no valid p-values or intervals: decide "
+    "before when it ends."
+)
+_IN_ROOMS = (
+    "People talked in rooms. Intervals are over people as if each had answered alone, so for other rooms they are too "
+    "narrow."
+)
 _file = partial(Option, rich_help_panel="Files instead of a study", metavar="FILE")
 _learn = partial(Option, rich_help_panel="What is learned")
 
@@ -114,6 +122,7 @@ class _Given:
     people: "pd.DataFrame | None" = None
     outcome: "pd.Series[Any] | None" = None
     group: "pd.Series[Any] | None" = None
+    notes: tuple[str, ...] = ()
 
 
 @with_option_groups
@@ -152,6 +161,7 @@ def compare_arms(
     given = _of_files(files, model) if folder is None else _of_study(folder, database, model)
     asked: dict[str, Any] = {"control": control or given.control, "confidence": confidence, "seed": seed}
     found = effects(given.judgments, reasons=given.reasons, n_draws=draws, **asked)
+    found = replace(found, notes=(*found.notes, *given.notes))
     if model.learn:
         found = replace(found, learned=_learned(given, model, asked))
     if out is not None:
@@ -184,7 +194,9 @@ def _of_study(folder: Path, database: str | None, model: ModelOptions) -> _Given
     from fairwise.store.export import judges, judgments
     from fairwise.store.places import database_of
     from fairwise.store.store import snapshot
+    from fairwise.store.study_state import standing
     from fairwise.study.folder import OUTCOME, StudyFolder
+    from fairwise.study.stages import StudyState
 
     study = StudyFolder.open(folder)
     if model.learn and not (folder / OUTCOME).exists():
@@ -192,13 +204,16 @@ def _of_study(folder: Path, database: str | None, model: ModelOptions) -> _Given
     with snapshot(database_of(folder, database), folder) as connection:
         table = judgments(connection)
         known = judges(connection, study.settings.arms).set_index("judge")
-        reasons = shown_reasons(connection)
+        reasons, closed = shown_reasons(connection), standing(connection).state == StudyState.CLOSED
     people = study.people()
     known = known.reindex(table.judges)
     answers = Judgments(table.frame, people=people if model.learn else None, judge_attributes=known)
     outcome = study.outcome() if model.learn else None
     group = None if model.groups is None else _column(people, model.groups, folder)
-    return _Given(answers, reasons, silent_arm(study.settings.arms), people, outcome, group)
+    notes = [
+        text for text, holds in ((_STILL_OPEN, not closed), (_IN_ROOMS, study.settings.deliberation.rooms)) if holds
+    ]
+    return _Given(answers, reasons, silent_arm(study.settings.arms), people, outcome, group, tuple(notes))
 
 
 def _column(people: "pd.DataFrame", name: str, folder: Path) -> "pd.Series[Any]":
