@@ -11,10 +11,11 @@ from fairlearn.reductions import DemographicParity
 from tests.support.listed_decisions import Decisions
 
 from fairwise import Judgments, PairwiseFairClassifier, PairwiseFairRegressor
-from fairwise.auditing import influential_judges, without_judges
+from fairwise.auditing import answer_bands, held_out, influential_judges, without_judges
 from fairwise.auditing.influence import Influence
 from fairwise.datasets import make_people
 from fairwise.errors import InputError, JudgmentsError
+from fairwise.judgments.answer_model import AnswerModel
 from fairwise.simulation import simulate_panel
 
 PEOPLE, OUTCOME = make_people(200, 3, 5)
@@ -174,6 +175,10 @@ def test_what_cannot_be_compared_is_refused(judgments: Judgments) -> None:
     amounts = PairwiseFairRegressor(larger_is_better=True, grid=3).fit(PEOPLE, 1.0 * OUTCOME, judgments=judgments)
     with pytest.raises(InputError, match="without_judges is for classifiers so far"):
         without_judges(amounts, PEOPLE, OUTCOME, judgments)
+    with pytest.raises(InputError, match="held_out is for classifiers so far"):
+        held_out(PairwiseFairRegressor(), PEOPLE, OUTCOME, judgments)
+    with pytest.raises(InputError, match="answer_bands is for classifiers so far"):
+        answer_bands(amounts, PEOPLE, OUTCOME, judgments, AnswerModel())
     with pytest.raises(InputError, match=r"sensitive_feature= is not known: .* sample_weight and sensitive_features"):
         without_judges(model, PEOPLE, OUTCOME, judgments, sensitive_feature=SIDE)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from pathlib import Path
 
 import pandas as pd
@@ -98,3 +99,14 @@ def test_the_table_is_a_file_too(told: Findings, tmp_path: Path) -> None:
 def test_quantities(number: float, english: str, german: str) -> None:
     assert ENGLISH.quantity(number) == english
     assert words_in("de").quantity(number) == german
+
+
+def test_the_curve_that_is_missing_is_added_as_the_page_says(tiers: Tiers, told: Findings) -> None:
+    assert told.curve is None
+    code = re.search(r"<pre><code>(from fairwise\.auditing import frontier.*?)</code></pre>", render(told), re.DOTALL)
+    assert code is not None
+    names = {name: getattr(tiers, name) for name in ("people", "outcome", "judgments", "model")}
+    *lines, last = unescape(code[1]).splitlines()
+    exec("\n".join(lines), names)
+    made = eval(last, names)
+    assert made.curve is not None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
+from fairwise.errors import InputError
 from fairwise.judgments.reliability import wilson
 
 if TYPE_CHECKING:
@@ -25,6 +26,12 @@ _CONFIDENCE = 0.95
 def is_of_amounts(model: Model) -> TypeIs[PairwiseFairRegressor]:
     """Whether what a model decides is an amount; asked so that no scikit-learn is loaded for it."""
     return hasattr(model, "amounts")
+
+
+def refuse_amounts(what: str, model: object) -> None:
+    """Refuse a model of amounts, fitted or not, where labels are counted."""
+    if hasattr(model, "larger_is_better"):
+        raise InputError(f"{what} is for classifiers so far, not for models of amounts.")
 
 
 @dataclass(frozen=True)

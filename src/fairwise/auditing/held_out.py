@@ -14,7 +14,7 @@ import pandas as pd
 from fairwise.auditing import checks
 from fairwise.auditing.audit import NOT_COVERED
 from fairwise.auditing.decisions import person_costs
-from fairwise.auditing.error_measure import ErrorMeasure
+from fairwise.auditing.error_measure import ErrorMeasure, refuse_amounts
 from fairwise.auditing.intervals import AnswerMeans, answer_means, design_weights, has_design_weights
 from fairwise.auditing.refits import predictor, refit_all
 from fairwise.auditing.scores import binary_classes, favorable_is_second, judged_rows, second_class_probability
@@ -149,8 +149,7 @@ def held_out(
     splits add no independent units. Predicted rows are left out: they follow from answers that are held out here;
     ``n_predicted`` adds others.
     """
-    if not hasattr(model, "fit") or isinstance(model, type):
-        raise InputError(f"model: a classifier with fit is needed, not {model!r}")
+    _check_model(model)
     judgments = checks.some_judgments(judgments).asked()
     checks.one_of("by", by, UNITS)
     test_size = checks.fraction("test_size", test_size, ends=False)
@@ -212,6 +211,12 @@ def held_out(
         comparison,
     )
     return _in_costs(result, largest)
+
+
+def _check_model(model: object) -> None:
+    if not hasattr(model, "fit") or isinstance(model, type):
+        raise InputError(f"model: a classifier with fit is needed, not {model!r}")
+    refuse_amounts("held_out", model)
 
 
 def _in_costs(found: HeldOut, largest: float) -> HeldOut:

@@ -13,6 +13,7 @@ from scipy.optimize import linprog
 from sklearn.utils.validation import check_is_fitted
 
 from fairwise.auditing import checks
+from fairwise.auditing.error_measure import refuse_amounts
 from fairwise.constraints.violations import FOLLOWED, status_of
 from fairwise.errors import InputError
 from fairwise.learning.model.draws import of_all_labels
@@ -67,8 +68,7 @@ class LeaveOut:
     ) -> LeaveOut:
         judgments = checks.some_judgments(judgments)
         check_is_fitted(model)
-        if not hasattr(model, "classes_"):
-            raise InputError("without_judges is for classifiers so far, not for models of amounts.")
+        refuse_amounts("without_judges", model)
         checks.fit_params(fit_params)
         if model.solver != "column-generation":
             raise InputError(f'solver={model.solver!r}: only models of solver="column-generation" can be compared so')
