@@ -64,6 +64,9 @@ class Recorder:
         self.answers.append(self._oracle.best_response(cost, warm))
         return self.answers[-1]
 
+    def best_responses(self, cost: FloatArray, warm: Classifiers | None = None) -> Classifiers:
+        return self.best_response(cost, warm)
+
 
 def play_and_measure(
     problem: Problem, oracle: Oracle, search: Oracle, *, n_rounds: int, lambda_bound: float

@@ -35,7 +35,7 @@ def test_its_search_comes_within_its_tolerance_of_the_least_cost(depth: int, siz
         features, cost = problem(seed)
         cost *= size
         oracle = DeepTreeOracle(features, depth)
-        found = oracle._shallow.splits.classifier(oracle._search(cost / np.abs(cost).sum()), depth)
+        found = oracle._shallow.splits.classifiers([oracle._search(cost / np.abs(cost).sum())], depth)
         least = paid(TreeOracle(features, cost, depth), features, cost)
         assert (found.labels(features) @ cost)[0] == pytest.approx(least, abs=1e-4 * np.abs(cost).sum())
         assert paid(oracle, features, cost) >= least - 1e-12 * np.abs(cost).sum()

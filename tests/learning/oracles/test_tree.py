@@ -129,6 +129,26 @@ def test_no_tree_is_cheaper_by_matrix_products(depth: int, levels: tuple[int, ..
         assert paid(TreeOracle(features, cost, depth), cost) == pytest.approx(least, abs=1e-12 * size * 400)
 
 
+@pytest.mark.parametrize(("depth", "k"), [(1, 2), (2, 2), (2, 4), (3, 2), (4, 2)])
+def test_the_best_tree_comes_with_the_cheapest_of_other_roots(depth: int, k: int) -> None:
+    rng = np.random.default_rng(depth)
+    for _ in range(10):
+        features = random_features(rng, 16, (3, 2, 3))
+        cost = np.column_stack([random_cost(rng, 16) for _ in range(k - 1)])
+        oracle = TreeOracle(features, cost, depth)
+        found = oracle.best_responses(cost)
+        best = oracle.best_response(cost)
+        assert all(np.array_equal(one, other) for one, other in zip(found[0].state().values(), best.state().values()))
+        roots = {(int(tree.feature[0, 0]), float(tree.threshold[0, 0])) for tree in found[1:]}
+        assert len(roots) == len(found) - 1 > 0
+        costs = total_costs(found.labels(features), cost)
+        for tree, value in zip(found[1:], costs[1:], strict=True):
+            side = features[:, tree.feature[0, 0]] <= tree.threshold[0, 0]
+            parts = [by_label(cost * keep[:, None]) for keep in (side, ~side)]
+            least = sum(least_of_labels(all_sides(features), part, depth - 1) for part in parts)
+            assert value == pytest.approx(least, abs=1e-12 * np.abs(cost).sum())
+
+
 def test_depth_4_is_the_best_root_over_trees_of_depth_3() -> None:
     rng = np.random.default_rng(0)
     features = random_features(rng, 150, (8, 4, 2, 2))

@@ -257,5 +257,5 @@ def test_a_grown_tree_labels_as_its_splits_say(depth: int) -> None:
 
     for _ in range(30):
         tree = grow(3)
-        labels = splits.classifier(tree, depth).labels(features)
+        labels = splits.classifiers([tree], depth).labels(features)
         assert labels.tolist() == [[label(tree, point) for point in range(60)]]

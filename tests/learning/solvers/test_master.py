@@ -240,6 +240,36 @@ def test_a_large_programme_is_solved_to_its_precision(
         assert found.value - precision - 1e-8 <= proved <= optimum + 1e-8
 
 
+@pytest.mark.parametrize("shape", [{"eta": 0.0}, {"eta": 0.05}, {"eta": 0.0, "judges": 0.1}])
+def test_cuts_that_left_come_back_when_they_are_needed(
+    monkeypatch: pytest.MonkeyPatch, pool: Callable[..., Listed], direct_optimum: Direct, shape: dict[str, Any]
+) -> None:
+    left: list[int] = []
+    drop_rows = module.drop_rows
+
+    def counted(lp: Any, which: Any) -> None:
+        left.append(len(which))
+        drop_rows(lp, which)
+
+    monkeypatch.setattr(module, "drop_rows", counted)
+    monkeypatch.setattr(module, "_CUTS_KEPT", (0, 0))
+    for seed in range(3):
+        game = pool(seed, **shape)
+        master = Master(game.problem)
+        for column in range(len(game.errors)):
+            master.add(game.errors[column : column + 1], game.differences[column : column + 1])
+            for gamma in (0.0, 0.9, 0.1):
+                problem, known = game.problem.at(gamma), slice(column + 1)
+                try:
+                    found = master.solve(problem)
+                except SolverError:
+                    continue  # too few columns to keep the rules
+                optimum = direct_optimum(problem, game.errors[known], game.differences[known])
+                assert found.value == pytest.approx(optimum.value, abs=1e-7)
+                assert_feasible(problem, found.weights, game.differences[known])
+    assert sum(left)
+
+
 def test_a_large_programme_needs_fewer_cuts_where_less_precision_will_do(
     monkeypatch: pytest.MonkeyPatch, pool: Callable[..., Listed]
 ) -> None:

@@ -138,6 +138,10 @@ class Oracle(Protocol):
         """Labels ``(1, P)`` that the last response gives the points, where finding it has told them already."""
         return None
 
+    def best_responses(self, cost: FloatArray, warm: Classifiers | None = None) -> Classifiers:
+        """The same classifier, and behind it others of low cost that its search comes by at little expense."""
+        return self.best_response(cost, warm)
+
     def variations(self, cost: FloatArray, below: float, most: int) -> tuple[Classifiers, LabelArray] | None:  # noqa: ARG002
         """Classifiers that follow from earlier answers at next to no expense, with their labels ``(k, P)``.
 

@@ -78,7 +78,7 @@ class DeepTreeOracle(Oracle):
         scale = float(np.abs(cost).sum())
         if scale == 0.0 or not len(self._shallow.splits):
             return shallow
-        deep = self._shallow.splits.classifier(self._search(cost / scale), self.max_depth)
+        deep = self._shallow.splits.classifiers([self._search(cost / scale)], self.max_depth)
         both = shallow.joined(deep)
         values = total_costs(both.labels(self._shallow.features), cost)
         return both.take(np.array([values.argmin()]))

@@ -23,15 +23,14 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, cast
+from collections.abc import Sequence
 
 import numpy as np
-from numba import njit
 
 from fairwise.errors import InputError
-from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, Oracle, n_labels
+from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle, n_labels
 from fairwise.learning.oracles.tree_classifiers import Grown, Splits, TreeClassifiers, midpoints
+from fairwise.learning.oracles.tree_kernels import accumulate, add_shared, one_split, three_splits, two_splits
 from fairwise.learning.settings import MaxThresholds
 from fairwise.numbers import counted
 
@@ -49,161 +48,8 @@ TIE = 1e-14
 MARGIN = 1e-9
 """A root is ruled out by no less than this, relative to the sum of all ``|cost|``: far more than rounding."""
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
-_Slots = tuple["IntArray", "IntArray", "IntArray"]  # start, slot and first, of Splits
-
-
-def _compiled(function: _Function) -> _Function:
-    return cast("_Function", njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})(function))
-
-
-@_compiled
-def _add_shared(tables: FloatArray, slots: _Slots, points: IntArray, costs: FloatArray) -> None:
-    """Add ``cost[p]`` of these points to the upper triangle of ``H``, for each label but the first."""
-    start, slot, _ = slots
-    for label in range(len(costs)):
-        table, cost = tables[label], costs[label]
-        for p in points:
-            if cost[p] != 0.0:
-                for i in range(start[p], start[p + 1]):
-                    for j in range(i, start[p + 1]):
-                        table[slot[i], slot[j]] += cost[p]
-
-
-@_compiled
-def _accumulate(tables: FloatArray, first: IntArray, out_tables: FloatArray) -> None:
-    """Turn the upper triangle of ``H`` into that of ``C``; the latter may be in the same place."""
-    for label in range(len(tables)):
-        table, out = tables[label], out_tables[label]
-        for s in range(first.size):
-            total = 0.0
-            for t in range(s, first.size):
-                total = table[s, t] + (0.0 if first[t] == t else total)
-                out[s, t] = total
-            if first[s] != s:
-                for t in range(s, first.size):
-                    out[s, t] += out[s - 1, t]
-
-
-@_compiled
-def _one_split(slots: _Slots, costs: FloatArray) -> FloatArray:
-    """The least cost of a tree of depth 1 with each root ``(S,)``."""
-    start, slot, first = slots
-    inside, outside, held = np.zeros(first.size), np.zeros(first.size), np.empty(first.size)
-    for cost in costs:
-        held[:] = 0.0
-        for p in range(cost.size):
-            for i in range(start[p], start[p + 1]):
-                held[slot[i]] += cost[p]
-        total = cost.sum()
-        for s in range(first.size):
-            if first[s] != s:
-                held[s] += held[s - 1]
-            inside[s] = min(inside[s], held[s])
-            outside[s] = min(outside[s], total - held[s])
-    return inside + outside
-
-
-@_compiled
-def _two_splits(shared: FloatArray, total: FloatArray, values: FloatArray) -> float:
-    """Fill ``values`` ``(S,)`` with the least cost of a tree of depth 2 with each root; return their minimum.
-
-    ``shared`` is the upper triangle of ``C`` for each label: each pair of splits is taken both ways round at once.
-    """
-    if len(shared) == 1:
-        return _two_splits_two_labels(shared[0], total[0], values)
-    size = values.size
-    inside, outside = np.zeros(size), np.zeros(size)
-    both, only_s, only_t, neither = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
-    own = np.empty((len(shared), size))
-    for label in range(len(shared)):
-        for s in range(size):
-            own[label, s] = shared[label, s, s]
-    for s in range(size):
-        many = size - s
-        both[:many] = 0.0
-        only_s[:many] = 0.0
-        only_t[:many] = 0.0
-        neither[:many] = 0.0
-        for label in range(len(shared)):
-            row, other, mine = shared[label, s, s:], own[label, s:], own[label, s]
-            rest = total[label] - mine
-            for t in range(many):
-                both[t] = min(both[t], row[t])
-                only_s[t] = min(only_s[t], mine - row[t])
-                only_t[t] = min(only_t[t], other[t] - row[t])
-                neither[t] = min(neither[t], rest - (other[t] - row[t]))
-        within, without = inside[s:], outside[s:]
-        best_within = best_without = 0.0
-        for t in range(many):
-            best_within = min(best_within, both[t] + only_s[t])
-            best_without = min(best_without, only_t[t] + neither[t])
-            within[t] = min(within[t], both[t] + only_t[t])
-            without[t] = min(without[t], only_s[t] + neither[t])
-        values[s] = min(inside[s], best_within) + min(outside[s], best_without)
-    return float(values.min())
-
-
-@_compiled
-def _two_splits_two_labels(shared: FloatArray, total: float, values: FloatArray) -> float:
-    """The same for two labels, without a loop over labels: this is where a fit spends its time."""
-    size = values.size
-    own = np.diag(shared).copy()
-    inside, outside = np.zeros(size), np.zeros(size)
-    for s in range(size):
-        row, other, within, without = shared[s, s:], own[s:], inside[s:], outside[s:]
-        rest = total - own[s]
-        best_within = best_without = 0.0
-        for t in range(size - s):
-            both = min(row[t], 0.0)
-            only_s = min(own[s] - row[t], 0.0)
-            only_t = min(other[t] - row[t], 0.0)
-            neither = min(rest - (other[t] - row[t]), 0.0)
-            best_within = min(best_within, both + only_s)
-            best_without = min(best_without, only_t + neither)
-            within[t] = min(within[t], both + only_t)
-            without[t] = min(without[t], only_s + neither)
-        values[s] = min(inside[s], best_within) + min(outside[s], best_without)
-    return float(values.min())
-
-
-@_compiled
-def _three_splits(
-    slots: _Slots, held: IntArray, ends: IntArray, costs: FloatArray, spread: FloatArray, gap: float
-) -> FloatArray:
-    """The least cost of a tree of depth 3 with each root ``(S,)``; infinite where it cannot be the least.
-
-    ``held[ends[s]:ends[s + 1]]`` are the points with slot ``s``: they cross when the root moves to ``s``.
-    """
-    first, size = slots[2], slots[2].size
-    shape = len(costs), size, size
-    shared, table, part = np.zeros(shape), np.empty(shape), np.empty(shape)
-    values, scratch = np.full(size, np.inf), np.empty(size)
-    _add_shared(shared, slots, np.arange(costs.shape[1]), costs)
-    _accumulate(shared, first, shared)
-    total = np.empty(len(costs))
-    for label in range(len(costs)):
-        total[label] = costs[label].sum()
-    bound = best = unsplit = _two_splits(shared, total, scratch)
-    for root in range(size):
-        if first[root] == root:
-            table[:] = 0.0
-            bound = unsplit
-        crossing = held[ends[root] : ends[root + 1]]
-        _add_shared(table, slots, crossing, costs)
-        bound -= spread[crossing].sum()
-        if bound > best + gap:
-            continue
-        _accumulate(table, first, part)
-        here = shared[:, root, root].copy()
-        bound = _two_splits(part, here, scratch)
-        for label in range(len(costs)):
-            for s in range(size):
-                for t in range(s, size):
-                    part[label, s, t] = shared[label, s, t] - part[label, s, t]
-        bound += _two_splits(part, total - here, scratch)
-        values[root], best = bound, min(best, bound)
-    return values
+_ROOTS = 32
+"""How many roots are answered with: a solver that gets their trees at once asks a tenth as often."""
 
 
 class TreeOracle(Oracle):
@@ -269,37 +115,53 @@ class TreeOracle(Oracle):
     ) -> TreeClassifiers:
         """The tree of least cost: among equals the shallowest below each node, then the first root."""
         cost = self._checked(cost)
-        grown = self._grow(cost, self.max_depth, float(np.abs(cost).sum()))
-        return self.splits.classifier(grown, self.max_depth)
+        scale = float(np.abs(cost).sum())
+        grown = self._grow(cost, self.max_depth, scale, self._values(cost, self.max_depth, scale))
+        return self.splits.classifiers([grown], self.max_depth)
 
-    def _grow(self, cost: FloatArray, depth: int, scale: float) -> Grown:
-        """The best tree of this depth for the points whose cost ``(k - 1, P)`` is not 0."""
+    def best_responses(self, cost: FloatArray, warm: Classifiers | None = None) -> TreeClassifiers:  # noqa: ARG002
+        """The tree of least cost, and behind it the cheapest tree of each of the roots that come next."""
+        cost = self._checked(cost)
+        scale = float(np.abs(cost).sum())
+        values = self._values(cost, self.max_depth, scale)
+        roots = np.argsort(values, kind="stable")[:_ROOTS]
+        grown = [self._grow(cost, self.max_depth, scale, values)]
+        grown += [self._rooted(int(root), cost, self.max_depth, scale) for root in roots if values[root] < np.inf]
+        return self.splits.classifiers(grown, self.max_depth)
+
+    def _grow(self, cost: FloatArray, depth: int, scale: float, values: FloatArray) -> Grown:
+        """The best tree of this depth for the points whose cost ``(k - 1, P)`` is not 0, from what each root costs."""
         leaves = np.append(0.0, [column.sum() for column in cost])
         leaf = leaves.min()
-        values = self._values(cost, depth, scale) if depth and len(self.splits) else np.full(1, np.inf)
-        least = values.min() + TIE * scale
+        least = values.min(initial=np.inf) + TIE * scale
         if leaf <= least:
             return int(np.argmax(leaves <= leaf + TIE * scale))
         while depth > 1 and (shallower := self._values(cost, depth - 1, scale)).min() <= least:
             depth, values = depth - 1, shallower
-        root = int(np.argmax(values <= least))
+        return self._rooted(int(np.argmax(values <= least)), cost, depth, scale)
+
+    def _rooted(self, root: int, cost: FloatArray, depth: int, scale: float) -> Grown:
+        """The best tree of this depth with this root."""
         inside = self.splits.inside(self.features, root)
-        within, without = (self._grow(np.where(side, cost, 0.0), depth - 1, scale) for side in (inside, ~inside))
+        sides = [np.where(side, cost, 0.0) for side in (inside, ~inside)]
+        within, without = (self._grow(side, depth - 1, scale, self._values(side, depth - 1, scale)) for side in sides)
         return root, within, without
 
     def _values(self, cost: FloatArray, depth: int, scale: float) -> FloatArray:
         """The least cost of a tree with each root ``(S,)``; infinite where it cannot be the least."""
+        if depth == 0 or not len(self.splits):
+            return np.empty(0)
         if depth == 1:
-            return _one_split(self._slots, cost)
+            return one_split(self._slots, cost)
         if depth == 2:
             few = 4 * np.count_nonzero(cost != self._base) <= cost.size and self._base_scale <= 4 * scale
             table = self._histogram(cost - self._base, self._base_table) if few else self._histogram(cost)
-            _accumulate(table, self.splits.first, table)
+            accumulate(table, self.splits.first, table)
             total = np.array([column.sum() for column in cost])
-            _two_splits(table, total, values := np.empty(len(self.splits)))
+            two_splits(table, total, values := np.empty(len(self.splits)))
             return values
         if depth == 3:
-            return _three_splits(self._slots, self._held, self._ends, cost, _spread(cost), MARGIN * scale)
+            return three_splits(self._slots, self._held, self._ends, cost, _spread(cost), MARGIN * scale)
         return self._four_splits(cost, scale)
 
     def _four_splits(self, cost: FloatArray, scale: float) -> FloatArray:
@@ -321,7 +183,7 @@ class TreeOracle(Oracle):
         """The upper triangle of ``H``, added to another one if there is one."""
         size = len(self.splits)
         table = np.zeros((len(cost), size, size)) if before is None else before.copy()
-        _add_shared(table, self._slots, np.flatnonzero(cost.any(axis=0)), cost)
+        add_shared(table, self._slots, np.flatnonzero(cost.any(axis=0)), cost)
         return table
 
     def _checked(self, cost: FloatArray) -> FloatArray:

@@ -195,23 +195,25 @@ class Splits:
         cuts = [self.threshold[kept[self.column[kept] == column]] for column in range(features.shape[1])]
         return self.at(features, [np.sort(cut) for cut in cuts])
 
-    def classifier(self, grown: Grown, depth: int) -> TreeClassifiers:
-        """A grown tree as arrays of this depth."""
-        feature, threshold = np.zeros((1, 2**depth - 1), np.intp), np.full((1, 2**depth - 1), np.inf)
-        leaf = np.empty((1, 2**depth), np.uint8)
+    def classifiers(self, grown: Sequence[Grown], depth: int) -> TreeClassifiers:
+        """Grown trees as arrays of this depth."""
+        nodes = len(grown), 2**depth - 1
+        feature, threshold = np.zeros(nodes, np.intp), np.full(nodes, np.inf)
+        leaf = np.empty((len(grown), 2**depth), np.uint8)
 
-        def place(tree: Grown, node: int, leaves: slice) -> None:
+        def place(tree: Grown, which: int, node: int, leaves: slice) -> None:
             if isinstance(tree, int):
-                leaf[0, leaves] = tree
+                leaf[which, leaves] = tree
                 return
             split, inside, outside = tree
-            feature[0, node], threshold[0, node] = self.column[split], self.threshold[split]
+            feature[which, node], threshold[which, node] = self.column[split], self.threshold[split]
             left, right = (outside, inside) if self.above[split] else (inside, outside)
             middle = (leaves.start + leaves.stop) // 2
-            place(left, 2 * node + 1, slice(leaves.start, middle))
-            place(right, 2 * node + 2, slice(middle, leaves.stop))
+            place(left, which, 2 * node + 1, slice(leaves.start, middle))
+            place(right, which, 2 * node + 2, slice(middle, leaves.stop))
 
-        place(grown, 0, slice(0, 2**depth))
+        for which, tree in enumerate(grown):
+            place(tree, which, 0, slice(0, 2**depth))
         return TreeClassifiers(feature, threshold, leaf)
 
 

@@ -20,6 +20,7 @@ from dataclasses import replace
 from time import monotonic
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairwise.constraints.certificate import Stopped
 from fairwise.errors import InfeasibleError
@@ -216,9 +217,9 @@ class ColumnGeneration:
         for at in self._points(problem, search):
             answer, cost = self._ask(problem, at)
             search.learn(lagrangian_bound(problem, at, cost), at, cost)
-            improves = answer.cost(duals) < threshold
-            kept = (improves or self._slow) and self.pool.keep(answer.classifier, answer.errors, answer.values)
-            if (improves and kept) or (self._slow and search.bound - before > _GAINED * gap):
+            improves = answer.costs(duals) < threshold
+            kept = self._keep(answer, improves | self._slow)
+            if (improves.any() and kept) or (self._slow and search.bound - before > _GAINED * gap):
                 return True
             if search.gap <= limits.tol or limits.over():
                 break
@@ -250,7 +251,7 @@ class ColumnGeneration:
         is_better = bound > search.bound + precision
         search.learn(bound, at, cost)
         search.promised = promised
-        return bool(self.pool.keep(answer.classifier, answer.errors, answer.values)) or is_better
+        return self._keep(answer, np.ones(len(answer.errors), dtype=bool)) or is_better
 
     def _prefer_duals(self, problem: Problem, search: Search) -> None:
         """Of several multipliers that prove the same bound, the programme's own: a vertex, and so not spread out."""
@@ -308,12 +309,17 @@ class ColumnGeneration:
         """The oracle's answer at these multipliers, and the least cost there of it and everything known."""
         known = self.pool.costs(at)
         warm = np.argsort(known, kind="stable")[:_WARM]
-        response = self._oracle.best_response(problem.cost(at.rows), self.pool.classifiers.take(warm))
+        found = self._oracle.best_responses(problem.cost(at.rows), self.pool.classifiers.take(warm))
         self._oracle_calls += 1
-        labels = self._oracle.known_labels(response)
-        evaluated = problem.evaluate(response) if labels is None else problem.evaluate_labels(labels)
-        answer = Answer(response, *evaluated)
-        return answer, min(answer.cost(at), float(known.min()))
+        labels = self._oracle.known_labels(found)
+        evaluated = problem.evaluate(found) if labels is None else problem.evaluate_labels(labels)
+        answer = Answer(found, *evaluated)
+        return answer, min(float(answer.costs(at).min()), float(known.min()))
+
+    def _keep(self, answer: Answer, worth: NDArray[np.bool_]) -> bool:
+        """Add those of an answer that are worth it; whether any of them is new."""
+        which = np.flatnonzero(worth)
+        return bool(self.pool.keep(answer.found.take(which), answer.errors[which], answer.values[which]))
 
     def _explore(self, problem: Problem, at: Multipliers) -> None:
         """Once, where the oracle is cheap: play the dynamics at the scale of the multipliers reached.

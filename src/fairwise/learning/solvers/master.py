@@ -12,8 +12,7 @@ where ``values`` are pair differences (limit gamma) and, behind them, the values
 Slack is projected out: instead of a column per pair there is one ``excess`` per group of rows, bounded below by cuts.
 With groups of one row that is the direct programme; larger groups keep it small when there are very many judgments.
 Rows of pairs and cuts enter only when the current ``p`` breaks them. Columns with a large reduced cost leave when there
-are very many, and come back when another solution makes it negative; cuts of shared groups leave when nothing is paid
-for them.
+are very many, and come back when another solution makes it negative; so do cuts that nothing is paid for.
 
 The programme of groups of one row is solved exactly. With larger groups its value is a lower bound until the last cut
 is in, and there may be very many: the sum of 100,000 excesses has about as many kinks. So the mixture found is drawn
@@ -46,7 +45,8 @@ _CUTS_AT_ONCE = 512
 _FEW_RULES = 64  # statistical ones: up to so many are in from the start, as most come to be broken by some mixture
 _MANY_COLUMNS = 256  # and four for each row: beyond, half of the columns leave the programme
 _PER_ROW = 4
-_MANY_CUTS = 8  # for each group: beyond, those that cost nothing leave
+_MANY_CUTS = 8  # for each group of several rows: beyond, those that cost nothing leave
+_CUTS_KEPT = 64, 4  # of single rows: so many, and for each that binds; beyond, those that cost nothing leave
 _WORTHWHILE = 0.1  # share of the precision
 _CHORDS = 6  # steps on the way from a mixture that keeps every rule to one that does not
 
@@ -290,12 +290,17 @@ class Master:
         self._inside = np.delete(self._inside, out)
 
     def _drop_idle_cuts(self, dual: FloatArray) -> None:
-        """Where groups have very many cuts, take out those that nothing is paid for; they may come back."""
-        if not self._groups.shared or len(self._cuts) <= _MANY_CUTS * len(self._groups):
+        """Where there are far more cuts than bind, take out those that nothing is paid for; they may come back."""
+        few, for_each = _CUTS_KEPT
+        if len(self._cuts) <= (_MANY_CUTS * len(self._groups) if self._groups.shared else few):
             return
         first = 1 + self._n_budgets
-        idle = np.array([cut.excess is not None for cut in self._cuts]) & (dual[first:] == 0.0)
-        idle &= np.array(self._lp.getBasis().row_status)[first:] == highspy.HighsBasisStatus.kBasic
+        basic = np.array(self._lp.getBasis().row_status)[first:] == highspy.HighsBasisStatus.kBasic
+        idle = basic & (dual[first:] == 0.0)
+        if self._groups.shared:
+            idle &= np.array([cut.excess is not None for cut in self._cuts])
+        elif len(self._cuts) <= few + for_each * np.count_nonzero(~basic):
+            return
         for position in np.flatnonzero(idle):
             self._known.remove(self._cuts[position].key)
         drop_rows(self._lp, first + np.flatnonzero(idle))

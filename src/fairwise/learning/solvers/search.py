@@ -69,12 +69,12 @@ class Search:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """One classifier with its error ``(1,)`` and row values ``(1, n_rows)``."""
+    """Some classifiers with their errors ``(k,)`` and row values ``(k, n_rows)``."""
 
-    classifier: Classifiers
+    found: Classifiers
     errors: FloatArray
     values: RowValues
 
-    def cost(self, at: Multipliers) -> float:
-        """``err(h) + lambda @ values(h)``."""
-        return float((self.errors + self.values @ at.rows)[0])
+    def costs(self, at: Multipliers) -> FloatArray:
+        """``err(h) + lambda @ values(h)`` of each."""
+        return np.asarray(self.errors + self.values @ at.rows)
