@@ -242,3 +242,39 @@ def test_a_table_is_encoded_alike_while_it_is_learned_and_afterwards(kind: Any) 
     encoder, rows = TableEncoder.learn_and_encode(table, rng.random(50), scaled=True)
     order = rng.permutation(50)
     assert (encoder.encode(table.iloc[order]) == rows[order]).all()
+
+
+@pytest.mark.parametrize("scaled", [True, False])
+@pytest.mark.parametrize("many", [4, 2**20])
+def test_some_outputs_are_encoded_as_all_are(
+    mixed: pd.DataFrame, monkeypatch: pytest.MonkeyPatch, scaled: bool, many: int
+) -> None:
+    monkeypatch.setattr(encoding, "_MANY_ROWS", many)
+    encoder = learned(mixed, scaled=scaled)
+    every = encoder.encode(mixed)
+    for only in (np.arange(0), np.array([2]), np.array([0, 3, 5, 8]), np.arange(1, 10), np.arange(10)):
+        assert np.array_equal(encoder.encode(mixed, order="F", only=only), every[:, only])
+
+
+def test_columns_that_are_not_wanted_are_checked_like_the_others(mixed: pd.DataFrame) -> None:
+    encoder = learned(mixed)
+    with pytest.raises(InputError, match="infinity for person 'p'"):
+        encoder.encode(mixed.assign(income=[np.inf, 1.0, 2.0, 3.0]), only=np.array([0]))
+    with pytest.raises(InputError, match="too far from the training people"):
+        encoder.encode(mixed.assign(income=[-1.7e308, 1.7e308, 2.0, 3.0]).assign(age=-1.7e308), only=np.array([1]))
+    with pytest.warns(UserWarning, match="'Rom' was never seen in training"):
+        encoder.encode(mixed.assign(city="Rom"), only=np.array([0]))
+
+
+def test_numbers_that_encoding_does_not_change_are_not_copied() -> None:
+    table = pd.DataFrame(np.arange(12.0).reshape(4, 3))
+    encoder = learned(table, scaled=False)
+    same = encoder.unchanged(table)
+    assert same is not None
+    assert np.shares_memory(same, table.to_numpy())
+    assert np.array_equal(same, encoder.encode(table))
+    assert encoder.unchanged(table.where(table > 0)) is None  # one is missing now
+    assert encoder.unchanged(table.astype({1: int})) is None
+    assert learned(table, scaled=True).unchanged(table) is None
+    apart = pd.DataFrame({name: np.arange(4.0) for name in "ab"})
+    assert encoder.unchanged(apart.assign(c=apart["a"] + 1)) is None

@@ -45,6 +45,11 @@ class NumberColumn:
     def outputs(self) -> list[str]:
         return [self.name, f"{self.name} is missing"] if self.marks_missing else [self.name]
 
+    @property
+    def in_own_units(self) -> bool:
+        """Whether a number that is there stays as it is."""
+        return self.shift == 0.0 and self.scale == 1.0
+
 
 @dataclass(frozen=True)
 class CategoryColumn:
@@ -90,17 +95,38 @@ class TableEncoder:
         """A readable name for every encoded column."""
         return [output for column in self.columns for output in column.outputs]
 
-    def encode(self, table: pd.DataFrame, *, strict: bool = False, order: Literal["C", "F"] = "C") -> FloatArray:
-        """Encoded rows ``(n, len(outputs))``; with ``order="F"`` it is a column whose numbers lie side by side.
+    def encode(
+        self,
+        table: pd.DataFrame,
+        *,
+        strict: bool = False,
+        order: Literal["C", "F"] = "C",
+        only: IntArray | None = None,
+    ) -> FloatArray:
+        """Encoded rows ``(n, len(outputs))``, or ``(n, len(only))`` of these outputs, ascending.
+
+        With ``order="F"`` it is a column whose numbers lie side by side.
 
         A category that training never had is refused when ``strict``; otherwise it counts as none of the known ones,
-        with a warning.
+        with a warning. Columns that are not wanted are checked like the others.
         """
         read = [
             _numbers_again(column.name, series) if isinstance(column, NumberColumn) else _as_text(series)
             for column, (_, series) in zip(self.columns, table.items(), strict=True)
         ]
-        return self._encode(read, table.index, strict=strict, order=order)
+        return self._encode(read, table.index, strict=strict, order=order, only=only)
+
+    def unchanged(self, table: pd.DataFrame) -> FloatArray | None:
+        """The table's own numbers ``(n, columns)``, not a copy, where encoding would change nothing; else None."""
+        if not all(isinstance(column, NumberColumn) and column.in_own_units for column in self.columns):
+            return None
+        if any(column.marks_missing for column in self.columns) or not all(table.dtypes == np.float64):
+            return None
+        memory = [series.to_numpy().base for _, series in table.items()]
+        if memory[0] is None or any(base is not memory[0] for base in memory):
+            return None  # columns in several places would be copied
+        matrix = table.to_numpy()
+        return matrix if all_finite(matrix) else None
 
     def _encode(
         self,
@@ -109,17 +135,20 @@ class TableEncoder:
         *,
         strict: bool = False,
         order: Literal["C", "F"] = "C",
+        only: IntArray | None = None,
     ) -> FloatArray:
         """Columns as they were read, the way this encoder knows them."""
-        matrix = np.zeros((len(people), len(self.outputs)), order=order)
+        wanted = np.arange(len(self.outputs)) if only is None else only
+        matrix = np.zeros((len(people), len(wanted)), order=order)
         at = 0
         for column, values in zip(self.columns, read, strict=True):
-            own = matrix[:, at : at + len(column.outputs)]
+            begin, end = np.searchsorted(wanted, (at, at + len(column.outputs)))
+            own, parts = matrix[:, begin:end], wanted[begin:end] - at
             if isinstance(column, NumberColumn) and isinstance(values, np.ndarray):
-                _encode_number(column, values, people, own)
+                _encode_number(column, values, people, own, parts)
             elif isinstance(column, CategoryColumn) and isinstance(values, _Texts):
-                _encode_categories(column, values, people, own, strict=strict)
-            at += own.shape[1]
+                _encode_categories(column, values, people, own, parts, strict=strict)
+            at += len(column.outputs)
         return matrix
 
     def state(self) -> list[dict[str, Any]]:
@@ -167,13 +196,19 @@ def numbers_of(series: pd.Series) -> FloatArray:
     except OverflowError as error:
         raise InputError(f"Column {series.name!r} holds a number that is too large for a float: {error}.") from None
     _refuse_inexact(series, values)
-    infinite = np.flatnonzero(np.isinf(values))
+    infinite = [] if all_finite(values) else np.flatnonzero(np.isinf(values))
     if len(infinite):
         where = series.index[infinite[0]]
         raise InputError(
             f"Column {series.name!r} is infinity for person {quote(where)}. Numbers must be finite, or missing."
         )
     return values
+
+
+def all_finite(values: FloatArray) -> bool:
+    """Whether certainly all are finite: their sum is, which takes one pass and no memory."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(values.sum()))
 
 
 def _refuse_inexact(series: pd.Series, values: FloatArray) -> None:
@@ -228,7 +263,13 @@ def _numbers_again(name: str, series: pd.Series) -> FloatArray:
         raise InputError(f"Column {name!r} was numbers in training, but now holds text: {error}") from None
 
 
-def _encode_number(column: NumberColumn, values: FloatArray, people: pd.Index, out: FloatArray) -> None:
+def _encode_number(
+    column: NumberColumn, values: FloatArray, people: pd.Index, wanted: FloatArray, parts: IntArray
+) -> None:
+    if not len(parts) and column.in_own_units:
+        return  # these numbers were checked when they were read
+    whole = len(parts) == len(column.outputs)
+    out = wanted if whole else np.empty((len(values), len(column.outputs)), order="F")
     if len(values) >= _MANY_ROWS:
         from fairwise.learning.row_kernels import scaled  # numba takes most of a second to load
 
@@ -239,13 +280,15 @@ def _encode_number(column: NumberColumn, values: FloatArray, people: pd.Index, o
             out[:, 0] = (np.where(missing, column.fill, values) - column.shift) / column.scale
         if column.marks_missing:
             out[:, 1] = missing
-    endless = np.flatnonzero(~np.isfinite(out[:, 0]))
+    endless = [] if all_finite(out[:, 0]) else np.flatnonzero(~np.isfinite(out[:, 0]))
     if len(endless):
         who, value = people[endless[0]], values[endless[0]]
         raise InputError(
             f"Column {column.name!r} is {value:g} for person {quote(who)}, too far from the training people to be "
             "measured in units of their spread."
         )
+    if not whole:
+        wanted[:] = out[:, parts]
 
 
 class _Texts(NamedTuple):
@@ -276,15 +319,19 @@ def _learn_categories(name: str, column: _Texts) -> CategoryColumn:
 
 
 def _encode_categories(
-    column: CategoryColumn, values: _Texts, people: pd.Index, out: FloatArray, *, strict: bool
+    column: CategoryColumn, values: _Texts, people: pd.Index, out: FloatArray, parts: IntArray, *, strict: bool
 ) -> None:
     place = {category: code for code, category in enumerate(column.categories)}
     codes = np.array([*(place.get(text, -1) for text in values.texts), -1])[values.codes]
     known, missing = codes >= 0, values.codes < 0
-    out[np.flatnonzero(known), codes[known]] = 1.0
-    if column.marks_missing:
-        out[:, -1] = missing
-        known |= missing
+    if len(parts) == len(column.outputs):
+        out[np.flatnonzero(known), codes[known]] = 1.0
+    for at, part in enumerate(parts):
+        if part == len(column.categories):
+            out[:, at] = missing
+        elif len(parts) < len(column.outputs):
+            out[:, at] = codes == part
+    known |= missing & column.marks_missing
     unknown = np.flatnonzero(~known)
     if not len(unknown):
         return

@@ -11,7 +11,7 @@ from sklearn.utils.validation import _check_sample_weight, check_array, column_o
 
 from fairwise.errors import InputError, JudgmentsError, quote
 from fairwise.judgments import Judgments
-from fairwise.learning.encoding import LARGEST_EXACT, TOO_FINE
+from fairwise.learning.encoding import LARGEST_EXACT, TOO_FINE, all_finite
 from fairwise.learning.oracles.base import ClassArray, FloatArray, IntArray
 from fairwise.learning.settings import FitSettings, LabelValues, favorable_of
 from fairwise.tables.frames import has_ids, to_pandas
@@ -59,8 +59,8 @@ def as_table(X: object, *, finite: bool = True) -> pd.DataFrame:
     matrix = np.asarray(given, dtype=float)
     if given.dtype.kind in "iu":
         _refuse_inexact(given, matrix)
-    broken = np.argwhere(~np.isfinite(matrix))
-    if finite and len(broken):
+    broken = [] if not finite or all_finite(matrix) else np.argwhere(~np.isfinite(matrix))
+    if len(broken):
         row, column = broken[0]
         what = "NaN" if np.isnan(matrix[row, column]) else "infinity"
         raise InputError(

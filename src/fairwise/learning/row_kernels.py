@@ -11,6 +11,7 @@ import numpy as np
 
 _LANES = 64  # running sums side by side: several vectors of them, as each addition waits for the one before
 _SLICE = 4200  # numbers in the columns of some rows, which a processor's first cache has room for
+_BLOCK = 256
 WIDTH = 8
 
 
@@ -91,6 +92,31 @@ def scaled(values, fill, shift, scale, out):
         out[p, 0] = ((fill if missing else values[p]) - shift) / scale
         if marks:
             out[p, 1] = missing
+
+
+@numba.njit(cache=True, nogil=True)
+def add_votes(rows, columns, place, threshold, paid, out):
+    """Add ``paid[t, leaf]`` of the leaf that each row ``(n, d)`` reaches in each tree ``t`` of depth 2, in their order.
+
+    Node ``i`` of a tree asks whether ``columns[place[t, i]]`` is at most ``threshold[t, i]``. A block of these columns
+    is laid out column by column, so that processors answer for several rows at once and without a branch.
+    """
+    n = len(rows)
+    block = np.empty((len(columns), _BLOCK))
+    for begin in range(0, n, _BLOCK):
+        count = min(_BLOCK, n - begin)
+        for q in range(count):
+            for c in range(len(columns)):
+                block[c, q] = rows[begin + q, columns[c]]
+        sums = out[begin : begin + count]
+        for t in range(len(place)):
+            root, left, right = block[place[t, 0]], block[place[t, 1]], block[place[t, 2]]
+            at_root, at_left, at_right = threshold[t, 0], threshold[t, 1], threshold[t, 2]
+            first, second, third, fourth = paid[t, 0], paid[t, 1], paid[t, 2], paid[t, 3]
+            for q in range(count):
+                low = first if left[q] <= at_left else second
+                high = third if right[q] <= at_right else fourth
+                sums[q] += low if root[q] <= at_root else high
 
 
 @numba.njit(cache=True, nogil=True)

@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fairwise import Judgments, PairwiseFairClassifier
+from fairwise.datasets import load_compas
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -158,3 +159,23 @@ def test_numbers_are_numbers_also_in_empty_tables(town: Town) -> None:
     assert set(plain.group_rules_[["value", "limit", "price"]].dtypes) == {np.dtype(float)}
     assert set(plain.trajectory_.dtypes) == {np.dtype(float)}
     assert plain.trajectory_.index.name == "round"
+
+
+@pytest.mark.parametrize("as_array", [False, True])
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_many_people_get_the_probabilities_that_few_get(depth: int, as_array: bool) -> None:
+    people, outcome = load_compas()
+    table: Any = people.select_dtypes("number").to_numpy(dtype=float) if as_array else people
+    pairs = pd.DataFrame({"judge": "u", "a": people.index[:40], "b": people.index[40:80], "answer": "same"})
+    judgments = Judgments(pairs, people=people)
+    if as_array:
+        at = pairs.assign(a=np.arange(40), b=np.arange(40, 80))
+        judgments = Judgments(at, by="position")
+    model = PairwiseFairClassifier("tree", max_depth=depth, gamma=0.3).fit(table, outcome, judgments=judgments)
+    assert len(model.weights_) > 1
+    few = model.predict_proba(table)
+    many = np.concatenate([table] * 4) if as_array else pd.concat([table] * 4)
+    assert len(many) > 20_000
+    assert np.array_equal(model.predict_proba(many), np.concatenate([few] * 4))
+    whole = model._probability(model._rows(table))  # every column encoded
+    assert np.array_equal(few[:, 1], whole)

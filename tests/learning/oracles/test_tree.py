@@ -138,12 +138,12 @@ def test_the_best_tree_comes_with_the_cheapest_of_other_roots(depth: int, k: int
         oracle = TreeOracle(features, cost, depth)
         found = oracle.best_responses(cost)
         best = oracle.best_response(cost)
-        assert all(np.array_equal(one, other) for one, other in zip(found[0].state().values(), best.state().values()))
-        roots = {(int(tree.feature[0, 0]), float(tree.threshold[0, 0])) for tree in found[1:]}
+        assert all(np.array_equal(found[0].state()[name], values) for name, values in best.state().items())
+        roots = {(int(each.feature[0, 0]), float(each.threshold[0, 0])) for each in found[1:]}
         assert len(roots) == len(found) - 1 > 0
         costs = total_costs(found.labels(features), cost)
-        for tree, value in zip(found[1:], costs[1:], strict=True):
-            side = features[:, tree.feature[0, 0]] <= tree.threshold[0, 0]
+        for each, value in zip(found[1:], costs[1:], strict=True):
+            side = features[:, each.feature[0, 0]] <= each.threshold[0, 0]
             parts = [by_label(cost * keep[:, None]) for keep in (side, ~side)]
             least = sum(least_of_labels(all_sides(features), part, depth - 1) for part in parts)
             assert value == pytest.approx(least, abs=1e-12 * np.abs(cost).sum())

@@ -39,6 +39,28 @@ def random_rows(rng: np.random.Generator, n: int, columns: int = 3) -> Any:
     return rng.choice([-INF, -2.0, -1.0, 0.0, 0.5, 0.7, 1.0, 2.0, INF, np.nan], size=(n, columns))
 
 
+@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize("n", [1, 255, 256, 700])
+def test_votes_are_the_weighted_labels_to_the_last_bit(depth: int, n: int) -> None:
+    rng = np.random.default_rng(n + depth)
+    trees, weights, rows = random_trees(rng, 9, depth), rng.dirichlet(np.ones(9)), np.nan_to_num(random_rows(rng, n))
+    expected = np.zeros(n)
+    for weight, labels in zip(weights, trees.labels(rows), strict=True):
+        expected += weight * labels
+    wider = np.repeat(rows, 2, axis=1)[:, ::2]
+    for matrix in (rows, np.asfortranarray(rows), wider):
+        assert np.array_equal(trees.votes(matrix, weights), expected)
+    used = trees.columns
+    assert np.array_equal(trees.over(used).votes(rows[:, used], weights), expected)
+
+
+def test_trees_that_never_split_look_at_no_column() -> None:
+    constants = TreeClassifiers.constants(2)
+    assert constants.columns.tolist() == []
+    assert constants.votes(np.full((3, 2), np.nan), np.array([0.25, 0.75])).tolist() == [0.75] * 3
+    assert constants.over(constants.columns).votes(np.empty((3, 1)), np.array([0.25, 0.75])).tolist() == [0.75] * 3
+
+
 def walk(trees: TreeClassifiers, tree: int, row: Any) -> int:
     node = 0
     for _ in range(trees.depth):

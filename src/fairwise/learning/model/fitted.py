@@ -26,6 +26,7 @@ from fairwise.learning.model.mixture import Columns, Measurement, Mixture, group
 from fairwise.learning.model.rules import Explanation, ModelRules, label_words, table_of_one, values_of
 from fairwise.learning.model.smaller import Simplification, refuse_other_groups, refuse_other_training, smaller_mixture
 from fairwise.learning.oracles.base import Classifiers, FloatArray, Rows
+from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
 from fairwise.learning.preparation import PreparedFit, PreparedProblem, prepare
 from fairwise.learning.problem import Problem
 from fairwise.learning.settings import count, share
@@ -291,6 +292,21 @@ class FittedMixture(LabelPredictions, ClassifierMixin, BaseEstimator):
         twin._training = training
         return twin
 
+    def label_probabilities(self, X: object) -> FloatArray:
+        """As in :class:`LabelPredictions`; of trees only the columns that they look at are encoded."""
+        trees = self._fitted("_mixture").classifiers
+        if self._encoder is None or not isinstance(trees, TreeClassifiers):
+            return super().label_probabilities(X)
+        table = self._table(X)
+        rows, mixture = self._encoder.unchanged(table), self._mixture
+        if rows is None:
+            used = trees.columns
+            rows, mixture = (
+                self._encoder.encode(table, order="F", only=used),
+                replace(mixture, classifiers=trees.over(used)),
+            )
+        return self._decided(mixture.probabilities(rows))
+
     def _rows(self, X: object) -> Rows:
         """People as the classifiers see them."""
         table = self._table(X)
@@ -315,7 +331,10 @@ class FittedMixture(LabelPredictions, ClassifierMixin, BaseEstimator):
         return table
 
     def _probability(self, rows: Rows) -> FloatArray:
-        probability = self._mixture.probabilities(rows)
+        return self._decided(self._mixture.probabilities(rows))
+
+    def _decided(self, probability: FloatArray) -> FloatArray:
+        """The same, or 0 and 1 where a threshold decides for certain."""
         return probability if self._threshold is None else (probability >= self._threshold).astype(float)
 
     def _fitted(self, name: str) -> Any:

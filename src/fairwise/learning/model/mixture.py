@@ -14,6 +14,7 @@ from fairwise.constraints.violations import excess
 from fairwise.judgments.table import are_simulated
 from fairwise.learning.amounts import Amounts
 from fairwise.learning.oracles.base import Classifiers, FloatArray, Rows
+from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
 from fairwise.learning.preparation import PreparedProblem
 from fairwise.learning.problem import Problem
 from fairwise.learning.solvers.solution import Solution
@@ -102,6 +103,7 @@ Columns = dict[str, list[Any]]
 
 _LABELS_AT_ONCE = 1 << 24
 _MANY = 64  # from so many on compiled code adds them, in the same order
+_MANY_ROWS = 20_000  # from so many on compiled code asks small trees
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +121,8 @@ class Mixture:
         """
         if self.n_labels > 2:
             return self._of_many_labels(rows)
+        if isinstance(self.classifiers, TreeClassifiers) and self.classifiers.depth <= 2 and len(rows) >= _MANY_ROWS:
+            return np.minimum(self.classifiers.votes(rows, self.weights), 1.0)
         result = np.zeros(len(rows))
         step = max(1, _LABELS_AT_ONCE // len(self.weights))
         for start in range(0, len(rows), step):

@@ -99,6 +99,25 @@ class TreeClassifiers(ArrayClassifiers):
                 out[:, begin : begin + step] = told if bit == 0 else out[:, begin : begin + step] | (told << bit)
         return out
 
+    @property
+    def columns(self) -> IntArray:
+        """Which columns the trees look at, ascending."""
+        return np.unique(self.feature[self.threshold < np.inf])
+
+    def over(self, columns: IntArray) -> Self:
+        """The same trees for matrices that have only these columns, theirs among them."""
+        feature = np.where(self.threshold < np.inf, np.searchsorted(columns, self.feature), 0)
+        return type(self)(feature, self.threshold, self.leaf)
+
+    def votes(self, rows: FloatArray, weights: FloatArray) -> FloatArray:
+        """``weights @ labels(rows)`` ``(n,)`` of trees of depth 1 or 2, added tree by tree: the same in any batch."""
+        from fairwise.learning.row_kernels import add_votes  # numba takes most of a second to load
+
+        trees, columns = self._lift(2), self.columns if len(self.columns) else np.zeros(1, np.intp)
+        out = np.zeros(len(rows))
+        add_votes(rows, columns, trees.over(columns).feature, trees.threshold, weights[:, None] * trees.leaf, out)
+        return out
+
     def joined(self, other: Self) -> Self:
         """These trees followed by ``other``, at the depth of the deeper."""
         depth = max(self.depth, other.depth)
