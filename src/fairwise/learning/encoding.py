@@ -196,8 +196,7 @@ def numbers_of(series: pd.Series) -> FloatArray:
     except OverflowError as error:
         raise InputError(f"Column {series.name!r} holds a number that is too large for a float: {error}.") from None
     _refuse_inexact(series, values)
-    infinite = [] if all_finite(values) else np.flatnonzero(np.isinf(values))
-    if len(infinite):
+    if not all_finite(values) and len(infinite := np.flatnonzero(np.isinf(values))):
         where = series.index[infinite[0]]
         raise InputError(
             f"Column {series.name!r} is infinity for person {quote(where)}. Numbers must be finite, or missing."
@@ -280,8 +279,7 @@ def _encode_number(
             out[:, 0] = (np.where(missing, column.fill, values) - column.shift) / column.scale
         if column.marks_missing:
             out[:, 1] = missing
-    endless = [] if all_finite(out[:, 0]) else np.flatnonzero(~np.isfinite(out[:, 0]))
-    if len(endless):
+    if not all_finite(out[:, 0]) and len(endless := np.flatnonzero(~np.isfinite(out[:, 0]))):
         who, value = people[endless[0]], values[endless[0]]
         raise InputError(
             f"Column {column.name!r} is {value:g} for person {quote(who)}, too far from the training people to be "

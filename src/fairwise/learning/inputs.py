@@ -59,8 +59,7 @@ def as_table(X: object, *, finite: bool = True) -> pd.DataFrame:
     matrix = np.asarray(given, dtype=float)
     if given.dtype.kind in "iu":
         _refuse_inexact(given, matrix)
-    broken = [] if not finite or all_finite(matrix) else np.argwhere(~np.isfinite(matrix))
-    if len(broken):
+    if finite and not all_finite(matrix) and len(broken := np.argwhere(~np.isfinite(matrix))):
         row, column = broken[0]
         what = "NaN" if np.isnan(matrix[row, column]) else "infinity"
         raise InputError(

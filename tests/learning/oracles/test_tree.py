@@ -149,6 +149,21 @@ def test_the_best_tree_comes_with_the_cheapest_of_other_roots(depth: int, k: int
             assert value == pytest.approx(least, abs=1e-12 * np.abs(cost).sum())
 
 
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_many_thresholds_are_searched_like_few(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(k)
+    for points in [2, 3, 10, *range(20, 200, 10)]:
+        features = random_features(rng, points, (40, 12, 2, 2, 9))
+        cost = np.column_stack([random_cost(rng, points) for _ in range(k - 1)])
+        by_tables, scale = TreeOracle(features, cost), np.abs(cost).sum()
+        with monkeypatch.context() as patch:
+            patch.setattr(tree, "_TABLES", 0)
+            by_rows = TreeOracle(features, cost)
+        values = [oracle._values(oracle._checked(cost), 2, scale) for oracle in (by_tables, by_rows)]
+        assert values[0] == pytest.approx(values[1], abs=1e-12 * scale)
+        assert by_rows.best_response(cost).describe(0) == by_tables.best_response(cost).describe(0)
+
+
 def test_depth_4_is_the_best_root_over_trees_of_depth_3() -> None:
     rng = np.random.default_rng(0)
     features = random_features(rng, 150, (8, 4, 2, 2))
@@ -303,8 +318,9 @@ def test_an_oracle_travels_to_another_process() -> None:
 def test_too_many_thresholds_are_refused_with_a_number_that_fits(depth: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     features, cost = np.column_stack([rng.normal(size=(90, 2)), rng.random(90) < 0.5]), rng.normal(size=90)
-    monkeypatch.setattr(tree, "MEMORY", 8 * (3 if depth == 2 else 4) * 60**2)
-    with pytest.raises(InputError, match=f"179 thresholds .* depth {depth}, .* 60: set max_thresholds to 29 or less"):
+    monkeypatch.setattr(tree, "MEMORY", 8 * 4 * 60**2)
+    monkeypatch.setattr(tree, "PAIRS", 29**2 + 2 * 29)
+    with pytest.raises(InputError, match=f"179 thresholds .* depth {depth}: set max_thresholds to 29 or less"):
         TreeOracle(features, cost, depth)
     assert len(TreeOracle(features, cost, depth, max_thresholds=29).splits) == 59
     with pytest.raises(InputError):

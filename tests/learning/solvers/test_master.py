@@ -12,7 +12,7 @@ import pytest
 from fairwise.constraints.budgets import Budget
 from fairwise.errors import SolverError
 from fairwise.learning.solvers import master as module
-from fairwise.learning.solvers.highs import quiet_highs, run
+from fairwise.learning.solvers.highs import drop_rows, quiet_highs, run
 from fairwise.learning.solvers.master import Master
 from fairwise.learning.solvers.solution import lagrangian_bound
 
@@ -245,7 +245,6 @@ def test_cuts_that_left_come_back_when_they_are_needed(
     monkeypatch: pytest.MonkeyPatch, pool: Callable[..., Listed], direct_optimum: Direct, shape: dict[str, Any]
 ) -> None:
     left: list[int] = []
-    drop_rows = module.drop_rows
 
     def counted(lp: Any, which: Any) -> None:
         left.append(len(which))

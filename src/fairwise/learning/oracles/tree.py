@@ -9,9 +9,11 @@ cumulative sum, along the chains of both axes, of a sparse histogram over the po
 
 With ``v = diag C`` and ``T`` the total cost, root ``s`` and second split ``t`` make leaves that cost
 ``C[s, t]``, ``v[s] - C[s, t]``, ``v[t] - C[s, t]`` and ``T - v[s] - v[t] + C[s, t]``. A leaf of cost ``z``
-adds ``min(0, z)`` to its tree. The best ``t`` on either side of every ``s`` gives the best tree of depth 2.
-Deeper trees try every root, and the same for the points on either side of it. Moving a root along its chain
-changes the cost of a tree by at most ``|cost|`` of the points that cross it, which rules out many roots.
+adds ``min(0, z)`` to its tree. The best ``t`` on either side of every ``s`` gives the best tree of depth 2. Of very
+many splits one row of ``C`` is kept instead of the table, while the root moves along its chain; splits of one chain
+share all of the smaller one. Deeper trees try every root, and the same for the points on either side of it. Moving a
+root along its chain changes the cost of a tree by at most ``|cost|`` of the points that cross it, which rules out many
+roots.
 
 Of more than two labels ``cost``, ``H`` and ``C`` have a layer for each label but the first; a leaf of costs ``z`` adds
 ``min(0, z_1, z_2, …)``, and a point that crosses a root changes the cost by at most the spread of 0 and its costs.
@@ -24,18 +26,34 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
 from fairwise.errors import InputError
-from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle, n_labels
+from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, Oracle, n_labels
 from fairwise.learning.oracles.tree_classifiers import Grown, Splits, TreeClassifiers, midpoints
-from fairwise.learning.oracles.tree_kernels import accumulate, add_shared, one_split, three_splits, two_splits
+from fairwise.learning.oracles.tree_kernels import (
+    Slots,
+    accumulate,
+    add_shared,
+    one_split,
+    three_splits,
+    two_splits,
+    two_splits_of_many,
+)
 from fairwise.learning.settings import MaxThresholds
 from fairwise.numbers import counted
 
 MEMORY = 2 << 30
-"""Bytes that the tables of shared costs may take."""
+"""Bytes that the tables of shared costs may take, beyond depth 2."""
+
+PAIRS = 1 << 30
+"""Pairs of thresholds of different columns, for each label but the first, that a tree of depth 2 may be chosen from:
+an answer then takes seconds."""
+
+_TABLES = 2_048
+"""Up to so many splits trees of depth 2 are searched by tables of shared costs, beyond by one row of them at a time."""
 
 AFFORDABLE = (16_384, 1_200, 200, 150, 150)
 """Over how many thresholds of all columns together trees of depth 1, 2, … are searched by ``max_thresholds="auto"``, so
@@ -95,7 +113,7 @@ class TreeOracle(Oracle):
             f"decision trees of depth {max_depth} over {'all' if used == available else f'{used} of'} {available} "
             f"thresholds of {counted(len(cuts), 'column')}"
         )
-        _check_memory([cut.size for cut in cuts], self.max_depth, self._n_labels)
+        _check_size([cut.size for cut in cuts], self.max_depth, self._n_labels)
         self.splits = Splits.at(self.features, cuts).deduplicated(self.features)
         self._slots = self.splits.start, self.splits.slot, self.splits.first
         held = np.repeat(np.arange(len(self.features)), np.diff(self.splits.start))
@@ -103,7 +121,8 @@ class TreeOracle(Oracle):
         self._ends = np.cumsum([0, *np.bincount(self.splits.slot, minlength=len(self.splits))])
         self._base = self._checked(base_cost).copy()
         self._base_scale = float(np.abs(self._base).sum())
-        self._base_table = self._histogram(self._base) if self.max_depth > 1 else np.zeros((0, 0, 0))
+        self._tables = len(self.splits) <= _TABLES
+        self._base_table = self._histogram(self._base) if self._tables and self.max_depth > 1 else np.zeros((0, 0, 0))
 
     def constants(self) -> TreeClassifiers:
         return TreeClassifiers.constants(self.max_depth, self._n_labels)
@@ -153,6 +172,8 @@ class TreeOracle(Oracle):
             return np.empty(0)
         if depth == 1:
             return one_split(self._slots, cost)
+        if depth == 2 and not self._tables:
+            return self._many_values(cost)
         if depth == 2:
             few = 4 * np.count_nonzero(cost != self._base) <= cost.size and self._base_scale <= 4 * scale
             table = self._histogram(cost - self._base, self._base_table) if few else self._histogram(cost)
@@ -163,6 +184,29 @@ class TreeOracle(Oracle):
         if depth == 3:
             return three_splits(self._slots, self._held, self._ends, cost, _spread(cost), MARGIN * scale)
         return self._four_splits(cost, scale)
+
+    def _many_values(self, cost: FloatArray) -> FloatArray:
+        """The same at depth 2, where tables would be too large."""
+        order, slots, last, held, ends = self._longest_first
+        values = np.empty(len(self.splits))
+        two_splits_of_many(slots, last, held, ends, cost, in_order := np.empty(len(values)))
+        values[order] = in_order
+        return values
+
+    @cached_property
+    def _longest_first(self) -> tuple[IntArray, Slots, IntArray, IntArray, IntArray]:
+        """The splits in an order with longer chains first, their slots and ends of chains, and the points of each."""
+        splits = self.splits
+        _, sizes = np.unique(splits.first, return_counts=True)
+        length = np.repeat(sizes, sizes)
+        order = np.argsort(-length, kind="stable")
+        rank = np.argsort(order)
+        first, slot = rank[splits.first[order]], rank[splits.slot]
+        point = np.repeat(np.arange(len(self.features)), np.diff(splits.start))
+        slot = slot[np.lexsort((slot, point))]
+        held = point[np.argsort(slot, kind="stable")]
+        ends = np.cumsum([0, *np.bincount(slot, minlength=len(splits))])
+        return order, (splits.start, slot, first), first + length[order], held, ends
 
     def _four_splits(self, cost: FloatArray, scale: float) -> FloatArray:
         values = np.full(len(self.splits), np.inf)
@@ -233,14 +277,22 @@ def _most_of_each(sizes: list[int], room: int) -> int:
     return bisect_right(range(max(sizes)), room, key=lambda most: sum(min(size, most) for size in sizes)) - 1
 
 
-def _check_memory(sizes: list[int], depth: int, n_labels: int = 2) -> None:
-    """Refuse tables of more than :data:`MEMORY` bytes, and say how many thresholds of a column would fit."""
-    total, tables = sum(sizes), (0, 3, 4, 4)[depth - 1] * (n_labels - 1)
-    if 8 * tables * total**2 <= MEMORY:
+def _check_size(sizes: list[int], depth: int, n_labels: int = 2) -> None:
+    """Refuse more than :data:`MEMORY` or :data:`PAIRS` allows, and say how many thresholds of a column would do."""
+    total, room = sum(sizes), math.isqrt(MEMORY // (32 * (n_labels - 1)))
+    if depth == 2 and _pairs(sizes, total) * (n_labels - 1) > PAIRS:
+        fits = bisect_right(range(total), PAIRS // (n_labels - 1), key=lambda most: _pairs(sizes, most)) - 1
+    elif depth > 2 and total > room:
+        fits = _most_of_each(sizes, room)
+    else:
         return
-    room = math.isqrt(MEMORY // (8 * tables))
-    fits = _most_of_each(sizes, room)
     raise InputError(
-        f"{total} thresholds are too many for trees of depth {depth}, there is room for {room}: "
+        f"{total} thresholds are too many for trees of depth {depth}: "
         + (f"set max_thresholds to {fits} or less" if fits else "give fewer columns")
     )
+
+
+def _pairs(sizes: list[int], most: int) -> int:
+    """How many pairs of thresholds of different columns there are with at most so many of each."""
+    used = [min(size, most) for size in sizes]
+    return (sum(used) ** 2 - sum(size**2 for size in used)) // 2
