@@ -93,7 +93,7 @@ def test_no_oracle_is_asked_about_a_day(
     def refused(*_: object) -> None:
         raise AssertionError("the oracle was asked")
 
-    monkeypatch.setattr(TreeOracle, "best_response", refused)
+    monkeypatch.setattr(TreeOracle, "_answer", refused)
     after, _ = pool.solved(judgments)
     np.testing.assert_array_equal(before, after)
     day = judgments.with_answers([str(Answer.NO_CONSTRAINT)] * len(judgments.frame))

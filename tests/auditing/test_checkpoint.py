@@ -105,7 +105,7 @@ def test_the_panels_curve_goes_on_where_it_was_cut_short(tmp_path: Path, monkeyp
     people, outcome = make_people(200, 3, 1)
     judgments = simulate_panel(people, n_judges=3, n_pairs=8, seed=2)
     asked = []
-    answer = tree.TreeOracle.best_response
+    answer = tree.TreeOracle._answer
 
     def counted(self: tree.TreeOracle, *costs: Any) -> Any:
         asked.append(1)
@@ -118,7 +118,7 @@ def test_the_panels_curve_goes_on_where_it_was_cut_short(tmp_path: Path, monkeyp
         )
         return curve, len(asked)
 
-    monkeypatch.setattr(tree.TreeOracle, "best_response", counted)
+    monkeypatch.setattr(tree.TreeOracle, "_answer", counted)
     whole, calls = run()
 
     def kill(done: int, _total: int) -> None:

@@ -201,7 +201,7 @@ def press_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> Callable[[type, str, int], 
 def test_interrupted_it_keeps_the_best_so_far_and_says_so(
     study: Study, run: Callable[..., Result], press_ctrl_c: Callable[[type, str, int], None]
 ) -> None:
-    press_ctrl_c(TreeOracle, "best_response", 3)
+    press_ctrl_c(TreeOracle, "_answer", 3)
     out = study.folder / "m.skops"
     result = run("fit", *study.to_fit, "--gamma", "0", "--tol", "1e-9", "--out", out)
     assert "The search ended because it was interrupted" in result.stdout
@@ -214,7 +214,7 @@ def test_interrupted_it_keeps_the_best_so_far_and_says_so(
 def test_interrupted_too_early_or_twice_it_keeps_nothing(
     study: Study, run: Callable[..., Result], press_ctrl_c: Callable[[type, str, int], None], again: bool
 ) -> None:
-    press_ctrl_c(TreeOracle, "best_response", 3 if again else 1)
+    press_ctrl_c(TreeOracle, "_answer", 3 if again else 1)
     if again:
         press_ctrl_c(Pool, "rebuilt", 1)
     out = study.folder / "m.skops"
@@ -226,7 +226,7 @@ def test_interrupted_too_early_or_twice_it_keeps_nothing(
 def test_while_it_measures_held_out_parts_it_is_interrupted_as_usual(
     study: Study, run: Callable[..., Result], press_ctrl_c: Callable[[type, str, int], None]
 ) -> None:
-    press_ctrl_c(TreeOracle, "best_response", 25)  # the fit itself has asked 18 times
+    press_ctrl_c(TreeOracle, "_answer", 25)  # the fit itself has asked less often
     out = study.folder / "m.skops"
     run("fit", *study.to_fit, "--out", out, code=130)
     assert PairwiseFairClassifier.load(out).certificate_.stopped == "gap"

@@ -136,14 +136,14 @@ def test_tiles_and_own_point_are_of_one_model(seed: int, settings: dict[str, Any
 
 def test_an_interrupted_fit_is_no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that is ended takes its workers along: what they were at must not pass for done."""
-    answer, calls = TreeOracle.best_response, iter(range(100))
+    answer, calls = TreeOracle._answer, iter(range(100))
 
     def interrupted(oracle: TreeOracle, *given: Any) -> Any:
-        if next(calls) == 5:
+        if next(calls) == 2:
             raise KeyboardInterrupt
         return answer(oracle, *given)
 
-    monkeypatch.setattr(TreeOracle, "best_response", interrupted)
+    monkeypatch.setattr(TreeOracle, "_answer", interrupted)
     with pytest.raises(KeyboardInterrupt):
         fit(data_of(0))
 

@@ -155,14 +155,14 @@ def test_an_interruption_in_the_middle_of_a_change_does_no_harm(
 
 def interrupt_answer(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     """Press Ctrl-C while the oracle is at this answer."""
-    answer, calls = TreeOracle.best_response, iter(range(1, 10**6))
+    answer, calls = TreeOracle._answer, iter(range(1, 10**6))
 
-    def impatient(oracle: TreeOracle, cost: Any, warm: Any = None) -> Any:
+    def impatient(oracle: TreeOracle, *given: Any) -> Any:
         if next(calls) == number:
             raise KeyboardInterrupt
-        return answer(oracle, cost, warm)
+        return answer(oracle, *given)
 
-    monkeypatch.setattr(TreeOracle, "best_response", impatient)
+    monkeypatch.setattr(TreeOracle, "_answer", impatient)
 
 
 def test_before_there_is_a_mixture_an_interruption_is_raised(crowd: Town, monkeypatch: pytest.MonkeyPatch) -> None:

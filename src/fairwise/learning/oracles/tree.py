@@ -133,17 +133,17 @@ class TreeOracle(Oracle):
         warm: Classifiers | None = None,  # noqa: ARG002 - an exhaustive search needs no start
     ) -> TreeClassifiers:
         """The tree of least cost: among equals the shallowest below each node, then the first root."""
-        cost = self._checked(cost)
-        scale = float(np.abs(cost).sum())
-        grown = self._grow(cost, self.max_depth, scale, self._values(cost, self.max_depth, scale))
-        return self.splits.classifiers([grown], self.max_depth)
+        return self._answer(cost, 0)
 
     def best_responses(self, cost: FloatArray, warm: Classifiers | None = None) -> TreeClassifiers:  # noqa: ARG002
-        """The tree of least cost, and behind it the cheapest tree of each of the roots that come next."""
+        """The tree of least cost, and behind it the cheapest tree of each of the roots that cost least."""
+        return self._answer(cost, _ROOTS)
+
+    def _answer(self, cost: FloatArray, n_roots: int) -> TreeClassifiers:
         cost = self._checked(cost)
         scale = float(np.abs(cost).sum())
         values = self._values(cost, self.max_depth, scale)
-        roots = np.argsort(values, kind="stable")[:_ROOTS]
+        roots = np.argsort(values, kind="stable")[:n_roots]
         grown = [self._grow(cost, self.max_depth, scale, values)]
         grown += [self._rooted(int(root), cost, self.max_depth, scale) for root in roots if values[root] < np.inf]
         return self.splits.classifiers(grown, self.max_depth)
