@@ -54,9 +54,9 @@ def test_votes_are_the_weighted_labels_to_the_last_bit(depth: int, n: int) -> No
     assert np.array_equal(trees.over(used).votes(rows[:, used], weights), expected)
 
 
-def test_trees_that_never_split_look_at_no_column() -> None:
+def test_trees_that_never_split_need_one_column_whatever_it_holds() -> None:
     constants = TreeClassifiers.constants(2)
-    assert constants.columns.tolist() == []
+    assert constants.columns.tolist() == [0]
     assert constants.votes(np.full((3, 2), np.nan), np.array([0.25, 0.75])).tolist() == [0.75] * 3
     assert constants.over(constants.columns).votes(np.empty((3, 1)), np.array([0.25, 0.75])).tolist() == [0.75] * 3
 

@@ -101,8 +101,9 @@ class TreeClassifiers(ArrayClassifiers):
 
     @property
     def columns(self) -> IntArray:
-        """Which columns the trees look at, ascending."""
-        return np.unique(self.feature[self.threshold < np.inf])
+        """Which columns the trees look at, ascending; the first where there is none, as a matrix needs one."""
+        looked_at = self.feature[self.threshold < np.inf]
+        return np.unique(looked_at) if looked_at.size else np.zeros(1, dtype=np.intp)
 
     def over(self, columns: IntArray) -> Self:
         """The same trees for matrices that have only these columns, theirs among them."""
@@ -113,7 +114,7 @@ class TreeClassifiers(ArrayClassifiers):
         """``weights @ labels(rows)`` ``(n,)`` of trees of depth 1 or 2, added tree by tree: the same in any batch."""
         from fairwise.learning.row_kernels import add_votes  # numba takes most of a second to load
 
-        trees, columns = self._lift(2), self.columns if len(self.columns) else np.zeros(1, np.intp)
+        trees, columns = self._lift(2), self.columns
         out = np.zeros(len(rows))
         add_votes(rows, columns, trees.over(columns).feature, trees.threshold, weights[:, None] * trees.leaf, out)
         return out
