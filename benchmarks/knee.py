@@ -16,7 +16,7 @@ from benchmarks.lean_client import LeanParticipant
 from benchmarks.row import Row, table
 from benchmarks.served_study import make_study, served
 
-STEPS = (400, 700, 1000, 1250, 1500, 1750)
+STEPS = (500, 1000, 1250, 1500, 1750)
 THINKING, LONGEST = 2.0, 1.0
 _SETTLING, _SECONDS, _AT_ONCE = 3.0, 10.0, 50
 

@@ -23,7 +23,7 @@ from faults.server import Server
 from faults.study import make_study
 
 ANSWERS, PAIRS, THINKING = 50_000, 50, 2.0
-STEPS = [(users, 20) for users in (50, 100, 200, 300, 400, 600, 800, 1000)]
+STEPS = [(users, 20) for users in (50, 100, 200, 300, 400, 600, 800, 1000, 1250, 1500)]
 _LOCUST = Path(__file__).parents[1] / ".venv-load" / "bin" / "locust"
 
 
