@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from tests.support.finite_oracle import FiniteClassOracle, SlowOracle
 
+from fairwise.constraints.groups import GroupRows
 from fairwise.learning.solvers.column_generation import ColumnGeneration
 from fairwise.learning.solvers.pool import Pool
 from fairwise.learning.solvers.solution import Multipliers, lagrangian_bound
@@ -75,10 +76,35 @@ def test_it_finds_the_optimum_of_the_full_programme_and_proves_it(
     assert solution.weights.min() > 0
 
 
+def as_rules(problem: Problem) -> Problem:
+    """The same problem, its pairs written as rules about groups of one person each."""
+    matrix = np.zeros((problem.n_pairs, len(problem.points.error_cost)))
+    rows = np.arange(problem.n_pairs)
+    np.add.at(matrix, (rows, problem.judged[problem.reference]), problem.sign)
+    np.add.at(matrix, (rows, problem.judged[problem.owed]), -problem.sign)
+    limits, nobody = np.full(problem.n_pairs, problem.gamma), np.empty(0, dtype=np.intp)
+    groups = GroupRows([f"pair {row}" for row in rows], matrix, limits, limits)
+    return replace(problem, reference=nobody, owed=nobody, source=nobody, budgets=(), groups=groups)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.1, 0.3])
+@pytest.mark.parametrize("seed", range(5))
+def test_rules_about_groups_asked_of_a_slow_oracle_are_solved_as_exactly(
+    listed: Callable[..., Listed], direct_optimum: Direct, gamma: float, seed: int
+) -> None:
+    game = listed(seed, n_points=10, n_people=8, n_answers=20, n_classifiers=300, gamma=gamma)
+    solution = ColumnGeneration(as_rules(game.problem), SlowOracle(game.labels[2:])).solve(tol=1e-7)
+    optimum = direct_optimum(game.problem, game.errors, game.differences).value
+    assert solution.error == pytest.approx(optimum, abs=1e-6)
+    assert solution.bound <= optimum + 1e-9
+    assert solution.error - solution.bound <= 1e-7
+    assert_keeps_the_rules(game.problem, solution)
+
+
 def test_where_the_plain_model_keeps_every_rule_it_is_the_only_question(listed: Callable[..., Listed]) -> None:
     game = listed(0, n_points=10, n_people=8, n_answers=20, n_classifiers=300, gamma=1.0)
     oracle = SlowOracle(game.labels[2:])
-    solution = ColumnGeneration(game.problem, oracle).solve()
+    solution = ColumnGeneration(as_rules(game.problem), oracle).solve()
     assert solution.oracle_calls == len(oracle.questions) == 1
     assert solution.error == solution.bound == game.errors.min()
 
@@ -89,19 +115,19 @@ def test_a_slow_oracle_is_asked_where_what_is_known_promises_half_of_the_gap(
 ) -> None:
     """So first it is asked on the way from no multipliers to the duals, where the promise is half of the way up."""
     game = listed(seed, n_points=12, n_people=8, n_answers=20, n_classifiers=300, gamma=0.05)
-    oracle = SlowOracle(game.labels[2:])
-    search = ColumnGeneration(game.problem, oracle)
-    first, zero, n_known = search.pool.solve(game.problem), Multipliers.zero(game.problem), len(search.pool)
+    problem, oracle = as_rules(game.problem), SlowOracle(game.labels[2:])
+    search = ColumnGeneration(problem, oracle)
+    first, zero, n_known = search.pool.solve(problem), Multipliers.zero(problem), len(search.pool)
     plain = float(search.pool.errors.min())
     assert first.value > plain + 1e-3
     search.solve(max_iter=1)
     rising = [
-        lagrangian_bound(game.problem, at, float(search.pool.costs(at)[:n_known].min()))
+        lagrangian_bound(problem, at, float(search.pool.costs(at)[:n_known].min()))
         for at in (zero.towards(first.multipliers, share) for share in np.linspace(0, 1, 1001))
     ]
     share = np.flatnonzero(np.array(rising) >= (plain + first.value) / 2)[0] / 1000
-    asked = game.problem.cost(zero.towards(first.multipliers, share).rows)
-    at_zero = game.problem.points.error_cost
+    asked = problem.cost(zero.towards(first.multipliers, share).rows)
+    at_zero = problem.points.error_cost
     assert 0 < share < 1
     np.testing.assert_allclose(oracle.questions[1] - at_zero, asked - at_zero, atol=2e-3 * np.abs(asked).max())
 

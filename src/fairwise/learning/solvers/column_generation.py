@@ -2,10 +2,11 @@
 
 The programme's own duals jump about, which stalls a heuristic oracle and delays the bound of an exact one. So the
 oracle is asked at a point between them and the best multipliers so far (Wentges smoothing), and at the duals
-themselves where that finds nothing new. Where a question takes long, the search begins at no multipliers, at which the
-answer is known, and the point is the nearest on the way to the duals at which what is known still promises half of the
-gap (a level method on a line). Where very many rows share one budget besides, the point comes from a proximal programme
-(``proximal``), and the linear one is solved again only when its value may be lower.
+themselves where that finds nothing new. Where a question takes long and there are only rules about groups, whose duals
+are steady, the search begins at no multipliers, at which the answer is known, and the point is the nearest on the way
+to the duals at which what is known still promises half of the gap (a level method on a line). Where very many rows
+share one budget and a question takes long, the point comes from a proximal programme (``proximal``), and the linear
+one is solved again only when its value may be lower.
 
 The search goes on while the gap between the programme's value and the Lagrangian at the best multipliers is open. With
 an exact oracle that Lagrangian is a proof, and the multipliers that gave it are what is returned as prices: the last
@@ -78,7 +79,7 @@ class ColumnGeneration:
         self._explored = not oracle.cheap or oracle.exact
         nearby = not oracle.cheap and self.pool.shared and ProximalMultipliers.suit(problem)
         self._proximal = ProximalMultipliers(problem) if nearby else None  # a cheap oracle is asked again in less time
-        self._slow = not oracle.cheap and not nearby
+        self._slow = not oracle.cheap and not problem.n_pairs  # duals of many pairs jump about; this would end too soon
 
     def _add_stand_in(self) -> int:
         """A column that keeps every rule at an error beyond all others, while no mixture of what is known does."""
@@ -208,7 +209,7 @@ class ColumnGeneration:
 
     def _improve(self, problem: Problem, search: Search, limits: Limits) -> bool:
         """Ask between the best multipliers and the programme's duals; whether a classifier was found that lowers it."""
-        if search.gap <= limits.tol:  # known without a question, where the plain model keeps every rule
+        if self._slow and search.gap <= limits.tol:  # known without a question, where the plain model keeps every rule
             return False
         if self._proximal is not None and self._ask_nearby(problem, search, self._proximal):
             return True
@@ -229,7 +230,8 @@ class ColumnGeneration:
         """Where to ask, one after the other until a classifier improves; at last the duals."""
         duals, best = search.master.multipliers, search.best
         if best is not None and not self._slow:
-            yield from (duals.towards(best, share) for share in _SMOOTHING[:-1])
+            for share in _SMOOTHING[:-1]:  # of the best by then: the answer before may have made others the best
+                yield duals.towards(search.best or best, share)
         elif best is not None and not (search.trajectory and search.gap <= _CLOSE * search.trajectory[0].gap):
             near, far, target = 0.0, 1.0, search.bound + _LEVEL * search.gap
             for _ in range(_HALVINGS):  # the promise is concave on the way, and the whole gap at its end
