@@ -14,7 +14,8 @@ from fairwise.constraints.pairs import PairRows
 from fairwise.datasets import load_compas
 from fairwise.learning.deduplication import merge_equal
 from fairwise.learning.encoding import TableEncoder
-from fairwise.learning.oracles.linear import DescentOracle, RegressionOracle
+from fairwise.learning.oracles.descent import DescentOracle
+from fairwise.learning.oracles.linear import RegressionOracle
 from fairwise.learning.oracles.tree import TreeOracle
 from fairwise.learning.problem import Problem
 from fairwise.learning.solvers.column_generation import ColumnGeneration
@@ -81,7 +82,7 @@ def regression(problem: Problem) -> RegressionOracle:
 def linear(problem: Problem) -> ColumnGeneration:
     """Column generation with the descent oracle, seeded as the estimator seeds it."""
     points = problem.points
-    oracle = DescentOracle(points.rows, points.multiplicity, points.error_cost)
+    oracle = DescentOracle(points.rows, points.multiplicity, points.error_cost, judged=problem.judged)
     return ColumnGeneration(problem, oracle, seeds(problem, oracle))
 
 

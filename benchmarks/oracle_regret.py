@@ -19,7 +19,7 @@ from benchmarks.exact_trees import all_stumps
 from benchmarks.row import Row, table
 from fairwise.learning.deduplication import append, merge_equal
 from fairwise.learning.encoding import NumberColumn
-from fairwise.learning.oracles.linear import DescentOracle
+from fairwise.learning.oracles.descent import DescentOracle
 from fairwise.learning.oracles.scikit_learn import ScikitLearnOracle
 from fairwise.learning.oracles.tree import TreeOracle
 from fairwise.learning.solvers.column_generation import ColumnGeneration

@@ -14,7 +14,8 @@ from fairwise.constraints.budgets import panel_budget
 from fairwise.constraints.pairs import PairRows
 from fairwise.judgments import Judgments
 from fairwise.learning.oracles.base import Oracle
-from fairwise.learning.oracles.linear import DescentOracle, RegressionOracle
+from fairwise.learning.oracles.descent import DescentOracle
+from fairwise.learning.oracles.linear import RegressionOracle
 from fairwise.learning.problem import Points, Problem
 from fairwise.learning.solvers.no_regret import guarantee_of, solve_no_regret
 from fairwise.replication.dynamics import Recorder, play_and_measure, replay

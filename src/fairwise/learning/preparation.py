@@ -128,7 +128,13 @@ def prepare(
         groups=groups,
         label_values=labels.values,
     )
-    oracle = make_oracle(settings, placed.points, encoder.outputs if encoder else list(table.columns), seed)
+    oracle = make_oracle(
+        settings,
+        placed.points,
+        encoder.outputs if encoder else list(table.columns),
+        seed,
+        placed.judged if groups is None else None,
+    )
     asked = bool(moments) or (judgments is not None and len(judgments.frame) > 0)
     return PreparedFit(
         settings, problem, pairs, judged_rows, encoder, labels.classes, seed, oracle, placed.people, asked

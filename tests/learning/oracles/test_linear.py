@@ -9,9 +9,10 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from fairwise.learning.deduplication import merge_equal
-from fairwise.learning.oracles import linear
-from fairwise.learning.oracles.linear import DescentOracle, LinearClassifiers, RegressionOracle
-from fairwise.learning.oracles.linear_kernels import Columns, descend
+from fairwise.learning.oracles import descent
+from fairwise.learning.oracles.descent import DescentOracle
+from fairwise.learning.oracles.descent_kernels import Columns, descend
+from fairwise.learning.oracles.linear import LinearClassifiers, RegressionOracle
 
 if TYPE_CHECKING:
     from fairwise.learning.oracles.base import FloatArray
@@ -247,7 +248,7 @@ def test_logistic_regression_is_that_of_the_people_themselves() -> None:
     rows, place = np.unique(everyone, axis=0, return_inverse=True)
     times = np.bincount(place).astype(float)
     cost = np.bincount(place, 1.0 - 2.0 * label) / 400
-    found = linear._logistic_regression(rows, times, cost)
+    found = descent._logistic_regression(rows, times, cost)
     # A mean weight of 1 a point makes the penalty stronger by the number of people per point.
     by_hand = LogisticRegression(C=len(rows) / 400).fit(everyone, label)
     assert np.allclose(found.coef, by_hand.coef_, atol=1e-3)

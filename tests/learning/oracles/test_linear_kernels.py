@@ -10,15 +10,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.support.examples import examples
 
-from fairwise.learning.oracles import linear, linear_kernels
+from fairwise.learning.oracles import descent_kernels, linear, linear_kernels
 from fairwise.learning.oracles.linear import LinearClassifiers
 
 SPECIAL = [np.inf, -np.inf, 0.0, 5e-324, -5e-324, 2.2e-308, -2.2e-308, 1.0, -1.0, 1e300, -1e300]
 
 
 def sorted_positions(values: Any) -> list[int]:
-    order, spare = np.empty(len(values), dtype=np.int64), np.empty(len(values), dtype=np.int64)
-    linear_kernels.sorted_order(values, order, spare)
+    order, spare = np.empty(len(values), dtype=np.int64), np.empty((2, len(values)), dtype=np.uint64)
+    descent_kernels.sorted_order(values, order, spare)
     return [int(position) for position in order]
 
 
@@ -58,12 +58,12 @@ def test_numbers_that_hardly_differ_are_ordered_too(size: int) -> None:
 
 def test_columns_with_one_level_are_recognised() -> None:
     columns = np.array([[0.0, 1, 1], [0, -2, 0], [0, 0, 0], [1, 2, 0], [3, 3, 3], [1, -1, 1]])
-    assert linear_kernels.single_levels(columns).tolist() == [1.0, -2.0, 0.0, 0.0, 3.0, 0.0]
+    assert descent_kernels.single_levels(columns).tolist() == [1.0, -2.0, 0.0, 0.0, 3.0, 0.0]
 
 
 def test_only_the_part_in_use_is_ordered() -> None:
-    order, spare = np.full(5, -1, dtype=np.int64), np.full(5, -1, dtype=np.int64)
-    linear_kernels.sorted_order(np.array([2.0, 1.0, 3.0]), order, spare)
+    order, spare = np.full(5, -1, dtype=np.int64), np.empty((2, 5), dtype=np.uint64)
+    descent_kernels.sorted_order(np.array([2.0, 1.0, 3.0]), order, spare)
     assert order.tolist() == [1, 0, 2, -1, -1]
 
 
@@ -210,7 +210,7 @@ def test_few_and_many_classifiers_agree() -> None:
 @pytest.mark.parametrize("caution", [None, 1.0])
 def test_a_sparse_column_is_searched_as_any_other(monkeypatch: pytest.MonkeyPatch, caution: float | None) -> None:
     """Costs in whole numbers make every sum exact, in any order."""
-    monkeypatch.setattr(linear_kernels, "_MANY", 0)
+    monkeypatch.setattr(descent_kernels, "_MANY", 0)
     sizes = set()
     for seed in range(30):
         rng = np.random.default_rng(seed)
@@ -220,9 +220,9 @@ def test_a_sparse_column_is_searched_as_any_other(monkeypatch: pytest.MonkeyPatc
         cost = rng.integers(-3, 4, size=n).astype(float)
         found = []
         for share in (0.25, 0.0):
-            monkeypatch.setattr(linear_kernels, "_SPARSE", share)
-            table, coef = linear_kernels.Columns.of(rows), np.ones(rows.shape[1])
-            intercept = linear_kernels.descend(table, cost, coef, 0.1, 30, 0.0, caution)
+            monkeypatch.setattr(descent_kernels, "_SPARSE", share)
+            table, coef = descent_kernels.Columns.of(rows), np.ones(rows.shape[1])
+            intercept = descent_kernels.descend(table, cost, coef, 0.1, 30, 0.0, caution)
             found.append([intercept, *coef])
             sizes.add(len(table.members) > 0)
         assert found[0] == found[1]

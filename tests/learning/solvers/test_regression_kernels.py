@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from fairwise.constraints.budgets import judge_budgets, panel_budget
-from fairwise.learning.oracles.linear import DescentOracle, RegressionOracle
+from fairwise.learning.oracles.descent import DescentOracle
+from fairwise.learning.oracles.linear import RegressionOracle
 from fairwise.learning.problem import Problem
 from fairwise.learning.solvers.no_regret import (
     _play,

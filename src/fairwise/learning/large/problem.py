@@ -22,8 +22,8 @@ from fairwise.learning.large.counting import LabelCounter
 from fairwise.learning.large.passes import Block, Span, over_spans
 from fairwise.learning.large.sums import group_codes
 from fairwise.learning.oracles.base import ClassArray, Classifiers, FloatArray, IntArray, Oracle, RowValues, n_labels
+from fairwise.learning.oracles.descent import DescentOracle
 from fairwise.learning.oracles.linear import (
-    DescentOracle,
     LinearClassifiers,
     RegressionOracle,
     RegressionTerms,

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 from fairwise.learning.settings import DEEPEST_PROVEN, FitSettings
 
 if TYPE_CHECKING:  # whoever builds an oracle has its points; both know the base of all oracles
-    from fairwise.learning.oracles.base import Oracle
+    from fairwise.learning.oracles.base import IntArray, Oracle
     from fairwise.learning.problem import Points
 
 
-def make_oracle(settings: FitSettings, points: Points, columns: list[str], seed: int) -> Oracle:
+def make_oracle(
+    settings: FitSettings, points: Points, columns: list[str], seed: int, judged: IntArray | None = None
+) -> Oracle:
     """The oracle that ``estimator`` names, built for these points."""
     # numba takes most of a second to load
-    from fairwise.learning.oracles import deep_tree, linear, scikit_learn, tree
+    from fairwise.learning.oracles import deep_tree, descent, linear, scikit_learn, tree
     from fairwise.learning.oracles.base import n_labels
 
     labels = n_labels(points.error_cost)
@@ -23,7 +25,7 @@ def make_oracle(settings: FitSettings, points: Points, columns: list[str], seed:
         case "linear-regression":
             return linear.RegressionOracle(points.rows, points.multiplicity, labels)
         case "linear":
-            return linear.DescentOracle(points.rows, points.multiplicity, points.error_cost, labels)
+            return descent.DescentOracle(points.rows, points.multiplicity, points.error_cost, labels, judged)
         case "tree" if depth > DEEPEST_PROVEN:
             return deep_tree.DeepTreeOracle(points.rows, depth, most, columns, n_labels=labels)
         case "tree":

@@ -149,6 +149,15 @@ class Oracle(Protocol):
         """
         return None
 
+    n_variations: int = 8
+    """How many of these enter the programme at once."""
+
+    variation_rounds: int = 1000
+    """How often they may be asked for before the next question."""
+
+    max_iter: int = 200
+    """After how many iterations a search ends that has no proof: a heuristic may never meet its own bound."""
+
     plain_class: str = ""
     """What :meth:`plain_model` searches, and how, in words."""
 

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from fairwise.learning.oracles.base import FloatArray, by_label
 
 if TYPE_CHECKING:
-    from fairwise.learning.oracles.linear_kernels import Columns
+    from fairwise.learning.oracles.descent_kernels import Columns
 
 MAX_SWEEPS = 30
 LEAST_GAIN = 1e-5  # in units of error: a sweep that gains less is the last
@@ -41,7 +41,7 @@ def descend_labels(
     c m > 0`` for any ``c > 0``, after a division by ``c``: ``m`` is one more column to descend along. ``cost`` is
     ``(P, k - 1)``, ``coef`` ``(k - 1, d)``.
     """
-    from fairwise.learning.oracles.linear_kernels import descend  # numba takes most of a second to load
+    from fairwise.learning.oracles.descent_kernels import descend  # numba takes most of a second to load
 
     costs, everyone, least = by_label(cost), np.arange(len(cost)), np.inf
     for _ in range(_MAX_ROUNDS):

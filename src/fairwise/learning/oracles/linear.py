@@ -17,7 +17,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.linear_model import LogisticRegression
 
 from fairwise.learning.oracles.base import (
     ArrayClassifiers,
@@ -29,11 +28,7 @@ from fairwise.learning.oracles.base import (
     total_costs,
 )
 from fairwise.learning.oracles.label_scores import (
-    LEAST_GAIN,
-    MAX_SWEEPS,
-    descend_labels,
     label_scores,
-    multinomial_regression,
 )
 from fairwise.learning.problem import Problem
 
@@ -273,109 +268,3 @@ def pseudo_inverse(gram: FloatArray) -> FloatArray:
     kept = values > _RELATIVE_RANK * max(values[-1], 0.0)
     inverse = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
     return np.asarray(inverse / np.outer(scale, scale))
-
-
-class DescentOracle(Oracle):
-    """Start from the regression solution and from good known classifiers; descend from each; keep the cheapest.
-
-    A local search: never worse than the regression it starts from, but with no proof of optimality. The cost of errors
-    alone, the least error without any rule, is asked for once and searched longer.
-
-    The least training error is not the least error on other people: where nothing but errors counts,
-    :meth:`plain_model` is the classifier to use.
-    """
-
-    exact = False
-    hypothesis_class = "linear thresholds, by coordinate descent on the 0/1 cost"
-    plain_class = "linear thresholds, by logistic regression and steps that gain more than chance"
-    seed_rounds = 50  # the stronger oracle soon finds better ones itself
-
-    def __init__(
-        self, rows: FloatArray, multiplicity: FloatArray, error_cost: FloatArray | None = None, n_labels: int = 2
-    ) -> None:
-        self.regression = RegressionOracle(rows, multiplicity, n_labels)
-        if n_labels > 2:
-            self.hypothesis_class = MANY_LABELS.format("coordinate descent on the cost, label by label")
-            self.plain_class = MANY_LABELS.format("multinomial logistic regression")
-        self.rows = np.ascontiguousarray(rows)
-        self.columns = _kernels().Columns.of(rows)
-        self.cheap = rows.size <= _LARGE
-        self._multiplicity, self._error_cost = multiplicity, error_cost
-
-    def constants(self) -> LinearClassifiers:
-        return self.regression.constants()
-
-    def regression_terms(self, problem: Problem) -> RegressionTerms | None:
-        return self.regression.regression_terms(problem)
-
-    def best_response(self, cost: FloatArray, warm: Classifiers | None = None) -> LinearClassifiers:
-        starts = self.regression.best_response(cost)
-        if isinstance(warm, LinearClassifiers) and len(warm):
-            cheapest = np.argsort(warm.total_costs(self.rows, cost), kind="stable")[: _STARTS - 1]
-            starts = starts.joined(warm.take(cheapest))
-        if not self.cheap:
-            starts = starts.take(np.argmin(starts.total_costs(self.rows, cost), keepdims=True))
-        best = self._descend(starts, cost)
-        if self.cheap and self._error_cost is not None and np.array_equal(cost, self._error_cost):
-            best = self._kick(best, cost)
-        return best
-
-    def plain_model(self, error_cost: FloatArray) -> LinearClassifiers:
-        """Logistic regression, changed only by steps that gain more than chance would give; no test set is needed.
-
-        A step that changes the labels of some points must gain two standard deviations of what it would gain, were the
-        sign of each of their costs a coin toss. Never a higher training error than the least squares of
-        :class:`RegressionOracle`: where logistic regression ends above, the same steps are taken from there. Of more
-        than two labels, multinomial logistic regression as it is.
-        """
-        if error_cost.ndim > 1:
-            return LinearClassifiers(*multinomial_regression(self.rows, error_cost))
-        least_squares = self.regression.best_response(error_cost)
-        at_most = least_squares.total_costs(self.rows, error_cost)[0]
-        if (error_cost > 0).any() and (error_cost < 0).any():
-            careful = self._descend(
-                _logistic_regression(self.rows, self._multiplicity, error_cost), error_cost, _CAUTION
-            )
-            if careful.total_costs(self.rows, error_cost)[0] <= at_most:
-                return careful
-        return self._descend(least_squares, error_cost, _CAUTION)
-
-    def _descend(self, starts: LinearClassifiers, cost: FloatArray, caution: float | None = None) -> LinearClassifiers:
-        """The cheapest of the starts and of where descending from each leads."""
-        coef, intercept = starts.coef.copy(), starts.intercept.copy()
-        for t in range(len(starts)):
-            if cost.ndim > 1:
-                coef[t], intercept[t] = descend_labels(self.columns, cost, coef[t], intercept[t])
-                continue
-            intercept[t] = _kernels().descend(
-                self.columns, cost, coef[t], intercept[t], MAX_SWEEPS, LEAST_GAIN, caution
-            )
-        candidates = LinearClassifiers(coef, intercept).joined(starts)
-        return candidates.take(np.argmin(candidates.total_costs(self.rows, cost), keepdims=True))
-
-    def _kick(self, best: LinearClassifiers, cost: FloatArray) -> LinearClassifiers:
-        """Iterated local search: disturb the best so far by about its own size, descend, keep the cheaper."""
-        random = np.random.default_rng(0)
-        least = float(best.total_costs(self.rows, cost)[0])
-        for _ in range(_KICKS):
-            size = np.abs(best.coef).mean()
-            elsewhere = LinearClassifiers(best.coef + size * random.normal(size=best.coef.shape), best.intercept)
-            candidate = self._descend(elsewhere, cost)
-            total = float(candidate.total_costs(self.rows, cost)[0])
-            if total < least - _ROUNDING:
-                best, least = candidate, total
-        return best
-
-
-def _logistic_regression(rows: FloatArray, multiplicity: FloatArray, error_cost: FloatArray) -> LinearClassifiers:
-    """Of the labels, by scikit-learn's default penalty at a mean weight of 1: only the proportions of weights matter.
-
-    ``error_cost * multiplicity.sum()`` is by how much label 0 outweighs label 1 at a point.
-    """
-    share = multiplicity / multiplicity.sum()
-    weight = np.concatenate([share - error_cost, share + error_cost]) * (len(rows) / 2)
-    counted = np.flatnonzero(weight > _ROUNDING)
-    fitted = LogisticRegression(solver="newton-cholesky").fit(
-        rows[counted % len(rows)], counted < len(rows), sample_weight=weight[counted]
-    )
-    return LinearClassifiers(fitted.coef_, fitted.intercept_)

@@ -49,9 +49,7 @@ _APPROACH = (0.25, 0.1, 0.03)  # a small gamma is approached from above: near 0 
 _WARM_UP = 40  # iterations of a search that only fills the pool
 _MAX_ITER = 2000
 _BEYOND = 1e3  # an error that no multiplier of a rule makes worth while
-_MAX_ITER_HEURISTIC = 200  # it may never meet its own bound
 _WORTH_VARYING = 1e-6  # smaller gains are not worth another programme
-_VARIATIONS = 8  # how many of an expensive oracle's variations enter at once
 _EXPLORING_ROUNDS = (60, 300)
 _EXPLORING_WORK = 3e7  # rounds times points times columns
 _STALLED_ITERATIONS = 10  # with very many rows, a heuristic's value that fell by less than this share of tol in so many
@@ -112,12 +110,12 @@ class ColumnGeneration:
 
         ``start`` are multipliers that are thought to be nearly the best, such as those of a problem alike.
 
-        ``max_iter`` (None: 2,000 with an exact oracle, 200 with a heuristic) and ``time_limit`` in seconds end the
-        search before its gap is ``tol``; the best so far is returned, with what is known about it. Where someone
+        ``max_iter`` (None: 2,000 with an exact oracle, else what the oracle says) and ``time_limit`` in seconds end
+        the search before its gap is ``tol``; the best so far is returned, with what is known about it. Where someone
         looks on, an interruption does the same.
         """
         problem = problem or self._problem
-        most = max_iter or (_MAX_ITER if self._oracle.exact else _MAX_ITER_HEURISTIC)
+        most = max_iter or (_MAX_ITER if self._oracle.exact else self._oracle.max_iter)
         limits = Limits(tol, most, np.inf if time_limit is None else monotonic() + time_limit, watch)
         search = None
         try:
@@ -265,15 +263,15 @@ class ColumnGeneration:
                 search.bound, search.best = max(bound, search.bound), duals
 
     def _best_known(self, problem: Problem, precision: float, limits: Limits) -> MasterSolution:
-        """The best mixture of what is known and of what an expensive oracle can vary without another fit."""
-        while True:
+        """The best mixture of what is known and of what a heuristic can vary without another answer."""
+        oracle = self._oracle
+        for _ in range(0 if oracle.exact else oracle.variation_rounds):
             master = self.pool.solve(problem, precision, limits.deadline)
-            if self._oracle.exact:
-                return master
             below = master.dual - problem.points.error_offset - _WORTH_VARYING
-            varied = self._oracle.variations(problem.cost(master.multipliers.rows), below, _VARIATIONS)
+            varied = oracle.variations(problem.cost(master.multipliers.rows), below, oracle.n_variations)
             if varied is None or not self.pool.keep(varied[0], *problem.evaluate_labels(varied[1])):
                 return master
+        return self.pool.solve(problem, precision, limits.deadline)
 
     def _solution(self, search: Search, stopped: Stopped) -> Solution:
         master, exact = search.master, self._oracle.exact

@@ -19,9 +19,9 @@ from fairwise.errors import InputError
 from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, Oracle
 from fairwise.learning.problem import Problem
 from fairwise.learning.solvers.branching import PlaceSearch
-from fairwise.learning.solvers.master import MasterSolution, keeps
+from fairwise.learning.solvers.master import Master, MasterSolution, keeps
 from fairwise.learning.solvers.pool import Pool
-from fairwise.learning.solvers.selection import MOST_CANDIDATES, Selection, best_weights
+from fairwise.learning.solvers.selection import MOST_CANDIDATES, Selection, best_weights, solved_or_none
 from fairwise.learning.solvers.solution import FEASIBLE, Multipliers
 
 _CANDIDATES = 60  # of the lowest reduced cost, beside those of the mixtures known
@@ -155,10 +155,18 @@ class FewClassifiers:
 
     def _without_spare(self, known: Choice, ceiling: float) -> Choice:
         """Those that the others can do without are left out one by one, the least weight first."""
-        for position in known.which[np.argsort(known.weights, kind="stable")]:
-            if position in known.which and not self._is_over():
-                others = self._choice(known.which[known.which != position])
-                known = known if others is None or others.error > ceiling else others
+        which, problem = known.which, self._problem
+        master = Master(problem)  # stays warm: another column's weight is all that changes
+        master.add(self._pool.errors[which], self._pool.values[which])
+        for column in np.argsort(known.weights, kind="stable"):
+            if which[column] in known.which and not self._is_over():
+                master.allow(column, allowed=False)
+                others = solved_or_none(master, problem)
+                found = None if others is None else self._used(which, others)
+                if found is None or found.error > ceiling:
+                    master.allow(column, allowed=True)
+                else:
+                    known = found
         return known
 
     def _exchanged(self, best: Choice, candidates: IntArray, size: int) -> Choice:

@@ -217,6 +217,13 @@ class Master:
         self._last = weights
         return MasterSolution(value, weights, multipliers, float(dual[0]))
 
+    def allow(self, column: int, *, allowed: bool) -> None:
+        """Whether a column of the programme may have any weight; all may, unless said otherwise."""
+        if column not in self._inside:
+            self._enter(np.array([column]))
+        place = len(self._groups) + int(np.flatnonzero(self._inside == column)[0])
+        self._lp.changeColBounds(place, 0.0, INFINITY if allowed else 0.0)
+
     def _inner(self, problem: Problem) -> _Inner | None:
         """A mixture that keeps every rule and budget: the last solution, or else the best column that does alone."""
         last = np.append(self._last, np.zeros(len(self) - len(self._last)))

@@ -105,6 +105,11 @@ def best_weights(problem: Problem, errors: FloatArray, values: RowValues) -> Mas
     """The best mixture of all of these; None where no mixture of them keeps the rules."""
     master = Master(problem)
     master.add(errors, values)
+    return solved_or_none(master, problem)
+
+
+def solved_or_none(master: Master, problem: Problem) -> MasterSolution | None:
+    """The best mixture of a programme's columns; None where no mixture of them keeps the rules."""
     try:
         return master.solve(problem)
     except SolverError:

@@ -1,0 +1,206 @@
+"""Linear threshold classifiers, found by descent on the 0/1 cost."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+
+from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, LabelArray, Oracle
+from fairwise.learning.oracles.descent_kernels import Columns, descend
+from fairwise.learning.oracles.label_scores import LEAST_GAIN, MAX_SWEEPS, descend_labels, multinomial_regression
+from fairwise.learning.oracles.linear import MANY_LABELS, LinearClassifiers, RegressionOracle, RegressionTerms
+from fairwise.learning.oracles.neighbours import Neighbours
+from fairwise.learning.problem import Problem
+
+_STARTS = 3
+_LARGE = 1_000_000  # a matrix of more numbers than this is searched from the cheapest start only
+_ROUNDING = 1e-9
+_KICKS = 20  # how often the search for the least error is thrown off and started again from there
+_TRIES = 1  # how often any other answer is, where it is no better than what is known
+_LIGHTLY = 0.1  # and by which share of its size
+_FIRST = np.zeros(1, dtype=np.intp)  # of those known, the cheapest
+_LEAST_GAIN_LARGE = 1e-3  # of a sweep there: the next answer goes on from where this one ended
+_MAX_ITER_LARGE = 70  # an answer takes tenths of a second, and brings many variations
+_CAUTION = 2.0  # standard deviations by which a step of the plain model must gain: the usual measure of chance
+
+
+class DescentOracle(Oracle):
+    """Start from the regression solution and from what is near good known classifiers; descend; keep the cheapest.
+
+    A local search: never worse than the regression it may start from, but with no proof of optimality. The cost of
+    errors alone, the least error without any rule, is searched longer, and once.
+
+    Where costs differ from those of errors on judged points alone it remembers its answers with all single steps from
+    them (:class:`Neighbours`). The cheapest of these is where the next search starts, and the best of each are
+    :meth:`variations`. Where that leads to nothing better than is known, the best is disturbed and descended from
+    again, a few times; the disturbances follow from a fixed seed.
+
+    The least training error is not the least error on other people: where nothing but errors counts,
+    :meth:`plain_model` is the classifier to use.
+
+    Parameters
+    ----------
+    rows, multiplicity
+        As for :class:`RegressionOracle`.
+    error_cost
+        ``(P,)``, or ``(P, n_labels - 1)``: the costs of errors, where they are known beforehand.
+    n_labels
+        How many labels there are to decide between.
+    judged
+        The points on which alone costs will differ from ``error_cost``; None where that is not so.
+    """
+
+    exact = False
+    hypothesis_class = "linear thresholds, by coordinate descent on the 0/1 cost"
+    plain_class = "linear thresholds, by logistic regression and steps that gain more than chance"
+    seed_rounds = 50  # the stronger oracle soon finds better ones itself
+    n_variations = 32
+    variation_rounds = 1  # then another answer is worth more
+    _neighbours: Neighbours | None = None
+
+    def __init__(
+        self,
+        rows: FloatArray,
+        multiplicity: FloatArray,
+        error_cost: FloatArray | None = None,
+        n_labels: int = 2,
+        judged: IntArray | None = None,
+    ) -> None:
+        self.regression = RegressionOracle(rows, multiplicity, n_labels)
+        if n_labels > 2:
+            self.hypothesis_class = MANY_LABELS.format("coordinate descent on the cost, label by label")
+            self.plain_class = MANY_LABELS.format("multinomial logistic regression")
+        self.rows = np.ascontiguousarray(rows)
+        self.columns = Columns.of(rows)
+        self.cheap = rows.size <= _LARGE
+        self._multiplicity, self._error_cost = multiplicity, error_cost
+        self._least_error: LinearClassifiers | None = None
+        self._random = np.random.default_rng(0)
+        if judged is not None and len(judged) and error_cost is not None and error_cost.ndim == 1:
+            self._neighbours = Neighbours(self.columns, error_cost, judged)
+            if not self.cheap:
+                self.max_iter = _MAX_ITER_LARGE
+
+    def constants(self) -> LinearClassifiers:
+        return self.regression.constants()
+
+    def regression_terms(self, problem: Problem) -> RegressionTerms | None:
+        return self.regression.regression_terms(problem)
+
+    def best_response(self, cost: FloatArray, warm: Classifiers | None = None) -> LinearClassifiers:
+        known = warm if isinstance(warm, LinearClassifiers) and len(warm) else None
+        of_errors = self._error_cost is not None and np.array_equal(cost, self._error_cost)
+        if of_errors and self._least_error is not None:
+            return self._least_error
+        neighbours = self._neighbours if self._neighbours is not None and self._neighbours.suit(cost) else None
+        if neighbours is None or not len(neighbours) or known is None:
+            best = self._search(cost, known)
+        else:
+            best = self._search_nearby(cost, known, neighbours)
+        if of_errors:
+            best = self._least_error = self._kick(best, cost) if self.cheap else best
+        if neighbours is not None:
+            neighbours.remember(best)
+        return best
+
+    def variations(self, cost: FloatArray, below: float, most: int) -> tuple[Classifiers, LabelArray] | None:
+        if self._neighbours is None or not len(self._neighbours):
+            return None
+        found = self._neighbours.cheapest(cost, most, below)
+        return (found, found.labels(self.rows)) if len(found) else None
+
+    def _search(self, cost: FloatArray, known: LinearClassifiers | None) -> LinearClassifiers:
+        """From the regression and the cheapest that are known; on a large table from the cheapest of all only."""
+        starts = self.regression.best_response(cost)
+        if known is not None:
+            cheapest = np.argsort(known.total_costs(self.rows, cost), kind="stable")[: _STARTS - 1]
+            starts = starts.joined(known.take(cheapest))
+        if not self.cheap:
+            starts = starts.take(np.argmin(starts.total_costs(self.rows, cost), keepdims=True))
+        return self._descend(starts, cost)
+
+    def _search_nearby(self, cost: FloatArray, known: LinearClassifiers, neighbours: Neighbours) -> LinearClassifiers:
+        """From the cheapest of all single steps, or the regression; and where that ends no lower, from near the best.
+
+        The answer is new: it is the cheapest found now, though one that is known may be as cheap.
+        """
+        starts = neighbours.cheapest(cost, 1).joined(self.regression.best_response(cost)).joined(known.take(_FIRST))
+        total = starts.total_costs(self.rows, cost)
+        enough = LEAST_GAIN if self.cheap else _LEAST_GAIN_LARGE
+        best = self._descend(starts.take(np.argmin(total[:2], keepdims=True)), cost, least_gain=enough)
+        least, lowest = float(best.total_costs(self.rows, cost)[0]), float(total.min()) - _ROUNDING
+        for _ in range(_TRIES):
+            if least < lowest:
+                break
+            found = self._descend(self._disturbed(best, _LIGHTLY, self._random), cost, least_gain=enough)
+            cost_found = float(found.total_costs(self.rows, cost)[0])
+            if cost_found < least - _ROUNDING:
+                best, least = found, cost_found
+        return best
+
+    @staticmethod
+    def _disturbed(one: LinearClassifiers, share: float, random: np.random.Generator) -> LinearClassifiers:
+        size = share * np.abs(one.coef).mean()
+        return LinearClassifiers(one.coef + size * random.normal(size=one.coef.shape), one.intercept)
+
+    def plain_model(self, error_cost: FloatArray) -> LinearClassifiers:
+        """Logistic regression, changed only by steps that gain more than chance would give; no test set is needed.
+
+        A step that changes the labels of some points must gain two standard deviations of what it would gain, were the
+        sign of each of their costs a coin toss. Never a higher training error than the least squares of
+        :class:`RegressionOracle`: where logistic regression ends above, the same steps are taken from there. Of more
+        than two labels, multinomial logistic regression as it is.
+        """
+        if error_cost.ndim > 1:
+            return LinearClassifiers(*multinomial_regression(self.rows, error_cost))
+        least_squares = self.regression.best_response(error_cost)
+        at_most = least_squares.total_costs(self.rows, error_cost)[0]
+        if (error_cost > 0).any() and (error_cost < 0).any():
+            careful = self._descend(
+                _logistic_regression(self.rows, self._multiplicity, error_cost), error_cost, _CAUTION
+            )
+            if careful.total_costs(self.rows, error_cost)[0] <= at_most:
+                return careful
+        return self._descend(least_squares, error_cost, _CAUTION)
+
+    def _descend(
+        self,
+        starts: LinearClassifiers,
+        cost: FloatArray,
+        caution: float | None = None,
+        least_gain: float = LEAST_GAIN,
+    ) -> LinearClassifiers:
+        """The cheapest of the starts and of where descending from each leads."""
+        coef, intercept = starts.coef.copy(), starts.intercept.copy()
+        for t in range(len(starts)):
+            if cost.ndim > 1:
+                coef[t], intercept[t] = descend_labels(self.columns, cost, coef[t], intercept[t])
+                continue
+            intercept[t] = descend(self.columns, cost, coef[t], intercept[t], MAX_SWEEPS, least_gain, caution)
+        candidates = LinearClassifiers(coef, intercept).joined(starts)
+        return candidates.take(np.argmin(candidates.total_costs(self.rows, cost), keepdims=True))
+
+    def _kick(self, best: LinearClassifiers, cost: FloatArray) -> LinearClassifiers:
+        """Iterated local search: disturb the best so far by about its own size, descend, keep the cheaper."""
+        random = np.random.default_rng(0)
+        least = float(best.total_costs(self.rows, cost)[0])
+        for _ in range(_KICKS):
+            candidate = self._descend(self._disturbed(best, 1.0, random), cost)
+            total = float(candidate.total_costs(self.rows, cost)[0])
+            if total < least - _ROUNDING:
+                best, least = candidate, total
+        return best
+
+
+def _logistic_regression(rows: FloatArray, multiplicity: FloatArray, error_cost: FloatArray) -> LinearClassifiers:
+    """Of the labels, by scikit-learn's default penalty at a mean weight of 1: only the proportions of weights matter.
+
+    ``error_cost * multiplicity.sum()`` is by how much label 0 outweighs label 1 at a point.
+    """
+    share = multiplicity / multiplicity.sum()
+    weight = np.concatenate([share - error_cost, share + error_cost]) * (len(rows) / 2)
+    counted = np.flatnonzero(weight > _ROUNDING)
+    fitted = LogisticRegression(solver="newton-cholesky").fit(
+        rows[counted % len(rows)], counted < len(rows), sample_weight=weight[counted]
+    )
+    return LinearClassifiers(fitted.coef_, fitted.intercept_)
