@@ -75,8 +75,8 @@ def _once(frame: pd.DataFrame) -> pd.DataFrame:
     """Without the few pairs that somebody saw twice."""
     sides = np.sort(frame[["a", "b"]].to_numpy(), axis=1)
     key = pd.DataFrame({"judge": frame["judge"], "low": sides[:, 0], "high": sides[:, 1]})
-    kept = np.asarray(~key.duplicated()) & (sides[:, 0] != sides[:, 1])
-    return frame[kept].reset_index(drop=True)
+    kept = np.flatnonzero(~key.duplicated().to_numpy() & (sides[:, 0] != sides[:, 1]))
+    return frame.iloc[kept].reset_index(drop=True)
 
 
 def last_third(said: Said) -> np.ndarray:

