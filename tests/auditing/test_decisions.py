@@ -103,15 +103,16 @@ def test_a_mean_cost_has_an_interval_that_scales_with_the_costs() -> None:
 def test_held_out_measures_costs(tiers: Tiers) -> None:
     errors = 1.0 - pd.DataFrame(np.eye(3), index=list(tiers.loss.index), columns=list(tiers.loss.index))
     settings: dict[str, Any] = {"gamma": 0.1, "label_values": VALUES, "max_depth": 1}
+    # By a power of two, and with it the gap at which a fit ends: nothing is rounded otherwise.
     data = tiers.people, tiers.outcome, tiers.judgments
     plain = held_out(PairwiseFairClassifier("tree", **settings), *data, n_repeats=2)
-    threefold = held_out(PairwiseFairClassifier("tree", loss=3 * errors, **settings), *data, n_repeats=2)
+    fourfold = held_out(PairwiseFairClassifier("tree", loss=4 * errors, tol=4e-4, **settings), *data, n_repeats=2)
     scaled = ["training", "held_out", "low", "high", "hoeffding"]
     np.testing.assert_allclose(
-        threefold.overall.loc["error", scaled].astype(float), 3 * plain.overall.loc["error", scaled].astype(float)
+        fourfold.overall.loc["error", scaled].astype(float), 4 * plain.overall.loc["error", scaled].astype(float)
     )
-    np.testing.assert_allclose(threefold.by_split["error"], 3 * plain.by_split["error"])
-    pd.testing.assert_frame_equal(threefold.overall.drop("error"), plain.overall.drop("error"))
+    np.testing.assert_allclose(fourfold.by_split["error"], 4 * plain.by_split["error"])
+    pd.testing.assert_frame_equal(fourfold.overall.drop("error"), plain.overall.drop("error"))
 
 
 def test_a_frontier_has_rates_of_groups_by_decision(tiers: Tiers) -> None:

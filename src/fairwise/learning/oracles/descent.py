@@ -66,7 +66,8 @@ class DescentOracle(Oracle):
         n_labels: int = 2,
         judged: IntArray | None = None,
     ) -> None:
-        self.regression = RegressionOracle(rows, multiplicity, n_labels)
+        # At a mean weight of 1, as steps have a size: only the proportions of weights matter.
+        self.regression = RegressionOracle(rows, multiplicity / multiplicity.mean(), n_labels)
         if n_labels > 2:
             self.hypothesis_class = MANY_LABELS.format("coordinate descent on the cost, label by label")
             self.plain_class = MANY_LABELS.format("multinomial logistic regression")

@@ -107,6 +107,8 @@ class FewClassifiers:
         """
         best = self._alone()
         for size in range(1, most + 1):
+            if best is None and size > 1:  # a search by a number of nodes may miss it
+                best = self._choice(self._constants())
             best = self._of_size(size, best)
             if self._is_over() or (best is not None and best.error <= enough):
                 break
@@ -203,13 +205,16 @@ class FewClassifiers:
     def _candidates(self, known: Choice | None) -> IntArray:
         """Those of both mixtures, of what is known and of the whole programme, and what is cheapest for either."""
         whole = self._pool.solve(self._problem)
-        constants = np.arange(min(2, len(self._pool)))  # half of each keeps every rule
-        wanted = [constants, np.flatnonzero(whole.weights), self._cheapest(whole.multipliers)]
+        wanted = [self._constants(), np.flatnonzero(whole.weights), self._cheapest(whole.multipliers)]
         if known is not None:
             wanted = [known.which, self._cheapest(known.multipliers), *wanted]
         everyone = np.concatenate(wanted)
         first = np.sort(np.unique(everyone, return_index=True)[1])
         return np.asarray(everyone[first][:MOST_CANDIDATES])
+
+    def _constants(self) -> IntArray:
+        """Two of them, where the pool begins: half of each keeps every rule about two labels."""
+        return np.arange(min(2, len(self._pool)))
 
     def _cheapest(self, at: Multipliers) -> IntArray:
         return np.argsort(self._pool.costs(at), kind="stable")[:_CANDIDATES]
