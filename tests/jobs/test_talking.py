@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.support.fitting import study_of, submitted
-from tests.support.rounds_on_store import PAIRS, TWO_ARMS, play_two_rounds
+from tests.support.rounds_on_store import PAIRS, TWO_ARMS, play_in_room, play_two_rounds
 
+from fairwise.auditing.arms import IN_ROOMS
 from fairwise.jobs.fit_data import read_fit_data
 from fairwise.jobs.steps import JobFolder, perform
 from fairwise.jobs.talking import NO_CONTROL, NOT_LEARNED, effects_in_words, effects_of
@@ -110,6 +111,34 @@ def test_of_amounts_it_is_told_what_people_changed_and_not_what_is_learned(tmp_p
     assert [line["arm"] for line in found["arms"]] == ["again", "talk", "everyone"]
     assert found["learned"] is None
     assert NOT_LEARNED in found["notes"]
+
+
+def test_of_rooms_it_is_told_what_people_changed_there(tmp_path: Path) -> None:
+    study = study_of(
+        tmp_path, n_people=40, pairs_each=PAIRS, design={"fixed": PAIRS}, practice=False, deliberation={"rooms": True}
+    )
+    with closing(Store.open(study.path / "study.sqlite", study.fingerprint)) as store:
+        play_in_room(study, store)
+        assert not (fitted(study, store) / EFFECTS).exists(), "the study is not closed"
+        store.change_now(partial(set_state, state="closed"))
+        home = fitted(study, store)
+    found = json.loads((home / EFFECTS).read_text(encoding="utf-8"))
+    assert [line["arm"] for line in found["arms"]] == ["everyone"]
+    assert found["arms"][0]["changed"] == 0.5, "every other answer was not that they are the same"
+    assert "towards_reasons" not in found["arms"][0], "nobody knows what was said aloud"
+    assert found["notes"][0] == IN_ROOMS
+    assert found["languages"]["de"][IN_ROOMS].startswith("Die Menschen sprachen in Räumen")
+    learned = json.loads((home / SUMMARY).read_text(encoding="utf-8"))["certificate"]
+    assert found["learned"][0]["error_after"] == pytest.approx(learned["error"], abs=1e-3)
+    for code, heading in (("en", "What talking did"), ("de", "Was das Gespräch bewirkt hat")):
+        assert heading in (home / REPORTS[code]).read_text(encoding="utf-8")
+
+
+def test_of_a_room_in_which_nobody_answered_again_nothing_is_told(tmp_path: Path) -> None:
+    study = study_of(tmp_path, n_people=40, pairs_each=PAIRS, design={"fixed": PAIRS}, deliberation={"rooms": True})
+    with closing(Store.open(study.path / "study.sqlite", study.fingerprint)) as store:
+        store.change_now(partial(set_state, state="closed"))
+        assert store.read_now(partial(finished_second_round, arms=(), rooms=True)) is None
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,20 @@ def play_two_rounds(folder: StudyFolder, store: Store) -> None:
             write(partial(deliberation.record_again, token_hash=token, new=new, most=10))
 
 
+def play_in_room(folder: StudyFolder, store: Store) -> None:
+    """Six people answer four fixed pairs alone and, having talked in a room, say that all are the same."""
+    write: Callable[..., Any] = store.change_now
+    for number in range(6):
+        token = secrets.token_bytes(32)
+        consent = participants.Consent(token, "v1", NOW, Stage.PAIRS, timedelta(days=1))
+        write(lambda c, consent=consent: participants.start(c, consent, folder.schedule, lambda: secrets.token_hex(9)))
+        for talked in (False, True):
+            for position in range(1, PAIRS + 1):
+                answer = Answer.SAME if talked else _alone(number, position)
+                new = _answer(store, token, position, answer, "")
+                write(partial(record, token_hash=token, new=new, talked=talked))
+
+
 def _alone(number: int, position: int) -> Answer:
     return Answer.SAME if (number + position) % 2 else Answer.NO_CONSTRAINT
 

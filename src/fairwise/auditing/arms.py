@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
 
 ARM, BLOCK, ROOM, CONTROL = "arm", "block", "room", "control"
+IN_ROOMS = (
+    "People talked in rooms. Intervals are over people as if each had answered alone, so for other rooms they are too "
+    "narrow."
+)
 
 HYPOTHESES = {
     "changed": "The share of answers that people change when they are asked again is the same in both arms.",

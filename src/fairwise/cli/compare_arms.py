@@ -71,10 +71,6 @@ _STILL_OPEN = (
     "The study is not closed. Whoever ends it when these numbers suit them has no valid p-values or intervals: decide "
     "before when it ends."
 )
-_IN_ROOMS = (
-    "People talked in rooms. Intervals are over people as if each had answered alone, so for other rooms they are too "
-    "narrow."
-)
 _file = partial(Option, rich_help_panel="Files instead of a study", metavar="FILE")
 _learn = partial(Option, rich_help_panel="What is learned")
 
@@ -189,6 +185,7 @@ def _of_files(files: FileOptions, model: ModelOptions) -> _Given:
 
 
 def _of_study(folder: Path, database: str | None, model: ModelOptions) -> _Given:
+    from fairwise.auditing.arms import IN_ROOMS
     from fairwise.judgments import Judgments
     from fairwise.store.arm_tables import shown_reasons, silent_arm
     from fairwise.store.export import judges, judgments
@@ -211,7 +208,7 @@ def _of_study(folder: Path, database: str | None, model: ModelOptions) -> _Given
     outcome = study.outcome() if model.learn else None
     group = None if model.groups is None else _column(people, model.groups, folder)
     notes = [
-        text for text, holds in ((_STILL_OPEN, not closed), (_IN_ROOMS, study.settings.deliberation.rooms)) if holds
+        text for text, holds in ((_STILL_OPEN, not closed), (IN_ROOMS, study.settings.deliberation.rooms)) if holds
     ]
     return _Given(answers, reasons, silent_arm(study.settings.arms), people, outcome, group, tuple(notes))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -100,7 +100,8 @@ def read_fit_data(job: Job, folder: Path, store: Store, kept: Path) -> FitData:
     """Check what is asked and read what it needs; `kept` holds the answers with which the job was first begun."""
     study = StudyFolder.open(folder)
     settings, about = FitChoices.checked(job.settings, study), study.settings
-    again = about.arms if about.deliberation.on else None
+    talked = about.deliberation
+    again = partial(finished_second_round, arms=about.arms, rooms=talked.rooms) if talked.on or talked.rooms else None
     if not (kept / _RELATIONS).exists():
         who = who_answered(finished_only=settings.finished_only)
         numbers = store.change_now(partial(note_participants, job=job, who=who))
@@ -126,7 +127,7 @@ def read_fit_data(job: Job, folder: Path, store: Store, kept: Path) -> FitData:
         {column.name: column.label for column in about.columns},
         about.decisions,
         ("affected", words.get("affected", "affected")),
-        None if again is None else _kept_second_round(again, kept),
+        None if again is None else _kept_second_round(about.arms, kept),
         about.amount,
     )
 
@@ -136,7 +137,8 @@ def _kept_second_round(arms: Sequence[Arm], kept: Path) -> SecondRound | None:
     if not (kept / _ARMS).exists():
         return None
     known = pd.read_parquet(kept / _ARMS).set_index("judge")
-    return SecondRound(known, pd.read_parquet(kept / _REASONS), silent_arm(arms))
+    reasons = pd.read_parquet(kept / _REASONS) if (kept / _REASONS).exists() else None
+    return SecondRound(known, reasons, silent_arm(arms))
 
 
 FEWEST = 5
@@ -144,7 +146,11 @@ FEWEST = 5
 
 
 def _keep(
-    connection: Connection, settings: FitChoices, names: set[str], kept: Path, again: Sequence[Arm] | None
+    connection: Connection,
+    settings: FitChoices,
+    names: set[str],
+    kept: Path,
+    again: Callable[[Connection], SecondRound | None] | None,
 ) -> None:
     answers = judgments(connection, finished_only=settings.finished_only)
     answers = answers.select(judge for judge in answers.judges if judge in names)  # of whom it is written down
@@ -160,11 +166,12 @@ def _keep(
     about = _without_few(about)
     asked = [name for name in about if str(name).startswith(PREFIX) and len(set(about[name].dropna())) > 1]
     about = about[["judge", *known, *asked]]
-    second = None if again is None else finished_second_round(connection, again)
+    second = None if again is None else again(connection)
     if second is not None:
         arms, reasons = second.arms.rename_axis("judge").reset_index(), second.reasons
         write_whole(kept / _ARMS, lambda draft: arms.to_parquet(draft, index=False))
-        write_whole(kept / _REASONS, lambda draft: reasons.to_parquet(draft, index=False))
+        if reasons is not None:
+            write_whole(kept / _REASONS, lambda draft: reasons.to_parquet(draft, index=False))
     write_whole(kept / _RELATIONS, lambda draft: about.to_parquet(draft, index=False))  # comes last: then all is there
 
 

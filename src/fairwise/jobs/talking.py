@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from fairwise.auditing import Effects, effects, learned_effects
-from fairwise.auditing.arms import ARM, CONTROL
+from fairwise.auditing.arms import ARM, CONTROL, IN_ROOMS
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
 from fairwise.languages import SOURCE
@@ -76,6 +76,8 @@ def effects_of(judgments: Judgments, second: SecondRound) -> Effects:
     compared = control is not None and len(names) > 1
     answers = Judgments(judgments.frame, judge_attributes=known if compared else pd.DataFrame(index=known.index))
     found = effects(answers, control=control if compared else None, reasons=second.reasons)
+    if second.in_rooms:
+        found = replace(found, notes=(IN_ROOMS, *found.notes))
     # Of several arms it would be wrong to say that there are no two.
     return found if compared or len(names) < 2 else replace(found, notes=(*found.notes[:-1], NO_CONTROL))
 

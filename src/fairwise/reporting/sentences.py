@@ -92,6 +92,10 @@ _PATTERNS = (
     marked("There are no two arms, so talking cannot be told apart from being asked twice."),
     marked("No arm can be compared with, so talking cannot be told apart from being asked twice."),
     marked("What would be learned before and after cannot be compared for this kind of model."),
+    marked(
+        "People talked in rooms. Intervals are over people as if each had answered alone, so for other rooms they are "
+        "too narrow."
+    ),
     marked("Arms fell to whole rooms, so rooms are compared, each of which counts as one."),
     marked("{count} person has no arm and is in no comparison."),
     marked("{count} people have no arm and are in no comparison."),

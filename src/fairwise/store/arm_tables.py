@@ -12,7 +12,7 @@ from fairwise.store.deliberation import round_list
 from fairwise.store.export import judge_name
 from fairwise.store.reasons import RELEASED, reasons_about
 from fairwise.store.study_state import SECOND, standing
-from fairwise.store.tables import participants
+from fairwise.store.tables import answers, participants
 from fairwise.study.designs.schedules import block_size
 from fairwise.study.stages import StudyState
 
@@ -29,11 +29,16 @@ class SecondRound:
     arms: pd.DataFrame
     """By judge: ``arm`` and ``block``; without columns where a study has no arms."""
 
-    reasons: pd.DataFrame
-    """Columns a, b and answer: a line for each reason shown."""
+    reasons: pd.DataFrame | None
+    """Columns a, b and answer: a line for each reason shown; None of rooms that talk, where people say them aloud."""
 
     control: str | None
     """The arm that is shown no reasons, if it is one alone."""
+
+    @property
+    def in_rooms(self) -> bool:
+        """Whether people talked in rooms."""
+        return self.reasons is None
 
 
 def silent_arm(arms: Sequence[Arm]) -> str | None:
@@ -42,10 +47,15 @@ def silent_arm(arms: Sequence[Arm]) -> str | None:
     return silent[0] if len(silent) == 1 else None
 
 
-def finished_second_round(connection: sa.Connection, arms: Sequence[Arm]) -> SecondRound | None:
-    """The second round of a study that is closed, else None: whoever looks earlier could end it when it suits them."""
-    stands, reasons = standing(connection), shown_reasons(connection)
-    if stands.round != SECOND or stands.state != StudyState.CLOSED or reasons is None:
+def finished_second_round(connection: sa.Connection, arms: Sequence[Arm], *, rooms: bool = False) -> SecondRound | None:
+    """The second round of a study that is closed, else None: whoever looks earlier could end it when it suits them.
+
+    Where `rooms` talk, that is what people answered again in them.
+    """
+    stands = standing(connection)
+    reasons = None if rooms else shown_reasons(connection)
+    begun = _has_second_answers(connection) if rooms else stands.round == SECOND and reasons is not None
+    if not begun or stands.state != StudyState.CLOSED:
         return None
     query = sa.select(participants.c.number, participants.c.arm).where(participants.c.arm.is_not(None))
     by_judge = {judge_name(number): arm for number, arm in connection.execute(query)}
@@ -53,6 +63,10 @@ def finished_second_round(connection: sa.Connection, arms: Sequence[Arm]) -> Sec
     if by_judge:
         known["block"] = pd.Series(arm_blocks(connection, arms), dtype=object).reindex(known.index)
     return SecondRound(known, reasons, silent_arm(arms))
+
+
+def _has_second_answers(connection: sa.Connection) -> bool:
+    return connection.execute(sa.select(answers.c.id).where(answers.c.round == SECOND).limit(1)).first() is not None
 
 
 def arm_blocks(connection: sa.Connection, arms: Sequence[Arm]) -> dict[str, int]:
