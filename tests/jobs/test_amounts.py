@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -10,17 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.jobs.test_three_decisions import visible
-from tests.jobs.test_work import Here
-from tests.support.fitting import answered, study_of
+from tests.support.fitting import answered, made_here, study_of
 from tests.support.operating import operating
 
 from fairwise.errors import InputError
-from fairwise.jobs.fit_data import read_fit_data
-from fairwise.jobs.steps import JobFolder, perform
 from fairwise.languages import Language
 from fairwise.learning.regressor import PairwiseFairRegressor
 from fairwise.store.fit_files import MODEL, PRICES, Fitted, job_folder
-from fairwise.store.jobs import end, find_job, take
+from fairwise.store.jobs import find_job
 from fairwise.study.fit_choices import FitChoices
 from fairwise.study.languages import language as participants_language
 from fairwise.web.console.rendering import console_language
@@ -48,18 +44,9 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> StudyFolder:
 
 def learned(study: StudyFolder, opened: Operating, **form: str) -> None:
     """Ask for a model in the console, and learn it."""
-    store = opened.site.host.store
     page = opened.post("/fits", **{**FORM, **form})
     assert page.url.path.startswith("/admin/fits/"), visible(page.text)
-    at = datetime.now(UTC)
-    job = store.change_now(lambda c: take(c, at, timedelta(hours=1)))
-    assert job is not None
-    folder = JobFolder(study.path, job)
-    folder.open()
-    data = read_fit_data(job, study.path, store, folder.unfinished)
-    perform(data, folder, Here(), lambda _share, _words: None)
-    folder.publish()
-    store.change_now(lambda c: end(c, job, "done", "", at))
+    made_here(study, opened.site.host.store)
 
 
 def errors_by_town(study: StudyFolder, job: int) -> pd.Series[float]:

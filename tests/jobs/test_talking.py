@@ -5,22 +5,18 @@ from __future__ import annotations
 import json
 from contextlib import closing
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.support.fitting import study_of, submitted
+from tests.support.fitting import made_here, study_of, submitted
 from tests.support.rounds_on_store import PAIRS, TWO_ARMS, play_in_room, play_two_rounds
 
 from fairwise.auditing.arms import IN_ROOMS
-from fairwise.jobs.fit_data import read_fit_data
-from fairwise.jobs.steps import JobFolder, perform
 from fairwise.jobs.talking import NO_CONTROL, NOT_LEARNED, effects_in_words, effects_of
 from fairwise.store.arm_tables import SecondRound, finished_second_round
 from fairwise.store.export import judgments
 from fairwise.store.fit_files import EFFECTS, REPORTS, SUMMARY, job_folder
-from fairwise.store.jobs import take
 from fairwise.store.store import Store
 from fairwise.store.study_state import set_state
 
@@ -29,17 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fairwise.study.folder import StudyFolder
-
-
-class Here:
-    """Does what is asked in this process."""
-
-    shares_disk = True
-
-    def result(self, call: tuple[Any, ...], wait: Callable[[float], None]) -> Any:
-        wait(0.0)
-        function, *arguments = call
-        return function(*arguments)
 
 
 ROUNDS: dict[str, Any] = {"design": {"fixed": PAIRS}, "deliberation": {"on": True}, "arms": TWO_ARMS}
@@ -56,15 +41,7 @@ def talked(tmp_path: Path) -> Iterator[tuple[StudyFolder, Store]]:
 def fitted(study: StudyFolder, store: Store, **settings: Any) -> Path:
     """A fit made in this process; returns its folder."""
     job_id = submitted(store, frontier=False, influence=False, **settings)
-    job = store.change_now(partial(take, at=datetime.now(UTC), stale=timedelta(hours=1)))
-    assert job is not None
-    folder = JobFolder(study.path, job)
-    folder.open()
-    data = read_fit_data(job, study.path, store, folder.unfinished)
-    again = read_fit_data(job, study.path, store, folder.unfinished)  # as if it had been cut short
-    assert (data.second_round is None) == (again.second_round is None)
-    perform(again, folder, Here(), lambda _share, _words: None)
-    folder.publish()
+    made_here(study, store)
     return job_folder(study.path, job_id)
 
 

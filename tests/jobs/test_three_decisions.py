@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
 from html import unescape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from tests.jobs.test_work import Here
-from tests.support.fitting import answered, study_of
+from tests.support.fitting import answered, made_here, study_of
 from tests.support.operating import operating
 
 from fairwise.errors import InputError
-from fairwise.jobs.fit_data import read_fit_data
-from fairwise.jobs.steps import JobFolder, perform
 from fairwise.learning.estimator import PairwiseFairClassifier
 from fairwise.store.fit_files import MODEL, PRICES, Fitted, job_folder
-from fairwise.store.jobs import end, take
 from fairwise.study.fit_choices import FitChoices
 
 if TYPE_CHECKING:
@@ -60,15 +55,7 @@ def console(study: StudyFolder) -> Iterator[Operating]:
         assert "sent home under conditions : 60" in form
         page = opened.post("/fits", **FORM, name="Three", rate1="dp", bound1="0.3", column="town")
         assert page.url.path == "/admin/fits/1", visible(page.text)
-        at = datetime.now(UTC)
-        job = store.change_now(lambda c: take(c, at, timedelta(hours=1)))
-        assert job is not None
-        folder = JobFolder(study.path, job)
-        folder.open()
-        data = read_fit_data(job, study.path, store, folder.unfinished)
-        perform(data, folder, Here(), lambda _share, _words: None)
-        folder.publish()
-        store.change_now(lambda c: end(c, job, "done", "", at))
+        made_here(study, store)
         yield opened
 
 

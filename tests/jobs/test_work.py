@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
+from tests.support.fitting import Here
 
 from fairwise import Judgments
 from fairwise.constraints.violations import Treatment, TreatmentStatus, status_counts
@@ -24,23 +25,11 @@ from fairwise.store.jobs import Job
 from fairwise.study.fit_choices import FitChoices
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 pytestmark = pytest.mark.slow
 STUDIES = 7
 JOB = Job(1, datetime.now(UTC), "Ada", {}, "running", 0.0, "", False, None, None, None)
-
-
-class Here:
-    """Does what workers do, in this process."""
-
-    shares_disk = True
-
-    def result(self, call: tuple[Any, ...], wait: Callable[[float], None]) -> Any:
-        wait(0.0)
-        function, *arguments = call
-        return function(*arguments)
 
 
 def data_of(seed: int, **settings: Any) -> FitData:

@@ -14,7 +14,9 @@ import numpy as np
 import pandas as pd
 from tests.support.someone import shown_pair
 
+from fairwise.jobs.fit_data import read_fit_data
 from fairwise.jobs.runner import start_jobs
+from fairwise.jobs.steps import JobFolder, perform
 from fairwise.judgments import Answer
 from fairwise.store import answers, jobs, participants
 from fairwise.study.new_study import new_study
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from fairwise.jobs.fit_data import FitData
     from fairwise.store.jobs import Job
     from fairwise.store.store import Store
     from fairwise.study.folder import StudyFolder
@@ -33,6 +36,32 @@ if TYPE_CHECKING:
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 ASKED = {"name": "First try", "estimator": "tree", "gamma": 0.1, "eta": 0.01, "favorable_label": "0"}
 _PATIENCE = 300.0
+
+
+class Here:
+    """Does what workers do, in this process."""
+
+    shares_disk = True
+
+    def result(self, call: tuple[Any, ...], wait: Callable[[float], None]) -> Any:
+        wait(0.0)
+        function, *arguments = call
+        return function(*arguments)
+
+
+def made_here(study: StudyFolder, store: Store) -> FitData:
+    """Do the job that waits, in this process; returns what it was made from, read again as if it had been cut short."""
+    at = datetime.now(UTC)
+    job = store.change_now(partial(jobs.take, at=at, stale=timedelta(hours=1)))
+    assert job is not None
+    folder = JobFolder(study.path, job)
+    folder.open()
+    for _ in range(2):
+        data = read_fit_data(job, study.path, store, folder.unfinished)
+    perform(data, folder, Here(), lambda _share, _words: None)
+    folder.publish()
+    store.change_now(partial(jobs.end, job=job, state="done", message="", at=at))
+    return data
 
 
 def study_of(home: Path, n_people: int = 80, pairs_each: int = 12, **more: Any) -> StudyFolder:
