@@ -61,6 +61,14 @@ def same_seed() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def patient() -> Iterator[None]:
+    """A changed study is waited for, however slow the machine; that nobody waits long is tested by itself."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fairwise.web.app._PATIENCE_SECONDS", 300.0)
+        yield
+
+
 @pytest.fixture(scope="session")
 def said() -> Callable[..., Judgments]:
     """Judgments from tuples ``(judge, a, b, answer)`` or ``(judge, a, b, answer, weight)``."""

@@ -55,6 +55,7 @@ def through(database: str) -> Iterator[tuple[str, Hanging]]:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fairwise.web.app._PATIENCE_SECONDS", 2 * _WAITED)
     monkeypatch.setattr(store, "_SECONDS", _WAITED)
     monkeypatch.setattr(engine, "SILENT_SECONDS", _WAITED)
     monkeypatch.setattr(engine, "CONNECT_SECONDS", 2)  # nothing shorter is taken
