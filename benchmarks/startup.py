@@ -9,6 +9,7 @@ from statistics import median
 from benchmarks.row import Row
 
 _REPEATS = 11
+_BAR = 0.5
 _IMPORT = "from fairwise import PairwiseFairClassifier"
 _BASELINE = "import pandas, sklearn.base"
 _ESTIMATORS = ("linear", "tree", "linear-regression")
@@ -31,21 +32,27 @@ _FIT = "model.fit(people, outcome, judgments=judgments)"
 
 
 def run() -> Row:
-    in_turn = [(fresh(_IMPORT), fresh(_BASELINE)) for _ in range(_REPEATS + 1)][1:]
-    ours, baseline = (median(times) for times in zip(*in_turn, strict=True))
+    in_turn = [(fresh("import fairwise"), fresh(_IMPORT), fresh(_BASELINE)) for _ in range(_REPEATS + 1)][1:]
+    package, ours, baseline = (median(times) for times in zip(*in_turn, strict=True))
     fits = {}
     for estimator in _ESTIMATORS:
         before = _PREPARE.format(estimator=estimator)
-        fits[estimator] = median([fresh(_FIT, before) for _ in range(6)][1:])
+        fits[estimator] = median([fresh(_FIT, before) for _ in range(_REPEATS + 1)][1:])
+    slowest = package + max(fits.values())
     shown = ", ".join(f"`{estimator}` {took:.2f} s" for estimator, took in fits.items())
     return Row(
-        what=f"`{_IMPORT}`; first small fit with a warm cache",
-        bar="≤ 1.3 times importing pandas and sklearn.base; ≤ 1 s",
-        measured=f"{ours / baseline:.2f} times ({ours:.2f} s against {baseline:.2f} s); {shown}",
-        reached=ours <= 1.3 * baseline and max(fits.values()) <= 1,
-        notes=f"Fresh processes in turn, timed inside, medians of {_REPEATS} and 5. The fit: 200 people, 5 features, "
-        "10 judgments; the import is not part of its time.",
-        ratios={"importing pandas and sklearn.base / ours": baseline / ours, "bar / first fit": 1 / max(fits.values())},
+        what="`import fairwise` plus first small fit after set-up",
+        bar=f"≤ {_BAR} s where pandas and scikit-learn are loaded; `{_IMPORT}` ≤ 1.3 times importing these",
+        measured=f"{package:.3f} s, and {shown}; {ours / baseline:.2f} times ({ours:.2f} s against {baseline:.2f} s)",
+        reached=slowest <= _BAR and ours <= 1.3 * baseline,
+        notes=f"Fresh processes in turn, timed inside, medians of {_REPEATS}. The fit: 200 people, 5 features, "
+        "10 judgments, compiled code in its cache. `import fairwise` loads nothing else; the estimator loads pandas "
+        "and scikit-learn, which whoever fits anything has loaded, so their time is beside the sum and not in it. Two "
+        "thirds of a first fit are numba's own loading.",
+        ratios={
+            "importing pandas and sklearn.base / ours": baseline / ours,
+            "bar / import and first fit": _BAR / slowest,
+        },
     )
 
 
