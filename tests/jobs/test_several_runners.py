@@ -10,8 +10,7 @@ import pytest
 from tests.support.fitting import submitted
 from tests.support.several import folder_of_studies
 
-from fairwise.jobs.runner import Runner
-from fairwise.jobs.several_runners import SeveralRunners
+from fairwise.jobs.runner import Runner, SeveralRunners
 from fairwise.store import jobs
 from fairwise.store.places import find_places
 from fairwise.store.store import Store
@@ -64,7 +63,7 @@ def test_jobs_of_all_studies_are_done_in_turn_and_never_two_at_once(
 def test_a_study_that_is_new_broken_or_gone_stops_no_other(
     home: Path, make_study: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("fairwise.jobs.several_runners._SECONDS_BETWEEN_LOOKS", 0.0)
+    monkeypatch.setattr("fairwise.jobs.runner._SECONDS_BETWEEN_LOOKS", 0.0)
     asked: list[str] = []
     monkeypatch.setattr(Runner, "work_once", lambda runner: asked.append(runner._folder.name))
     several = SeveralRunners(home, None, Event())

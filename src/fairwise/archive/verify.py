@@ -1,11 +1,15 @@
-"""Check a bundle: that the pairs are those the seed asks for, and that every answer is to one of them."""
+"""Check a bundle: that the pairs are those the seed asks for, and that every answer is to one of them.
+
+Of votes: that every ballot is of someone who could vote, and one that the vote's rule can count.
+"""
 
 from __future__ import annotations
 
+import json
 import math
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from itertools import zip_longest
 from pathlib import Path
@@ -35,18 +39,20 @@ from fairwise.archive.bundle import (
 from fairwise.archive.bundle_answers import ActivePairCheck, AnswerCheck
 from fairwise.archive.bundle_arms import check_arms
 from fairwise.archive.bundle_tables import checked_tables
-from fairwise.archive.bundle_votes import check_votes
 from fairwise.archive.container import unpack_study
 from fairwise.errors import InputError
 from fairwise.judgments.answer import PairDesign
 from fairwise.store.study_state import FIRST
+from fairwise.store.votes import LEAST_OPTIONS, MOST_OPTIONS, Option
 from fairwise.study.active.chooser import StudyChooser
 from fairwise.study.designs import ShownPair
 from fairwise.study.folder import StudyFolder, version_of
 from fairwise.study.stages import Stage
+from fairwise.study.tally import Rule, is_ballot
 
 _MOST_NUMBERS = 2**31  # that databases count to
 _CLOSE = 1e-9  # the last digits of a division may be another machine's
+_OPTION_NUMBERS = {field.name for field in fields(Option)}
 
 
 @dataclass(frozen=True)
@@ -260,3 +266,42 @@ def _follow_each_other(moments: list[str]) -> bool:
         return read == sorted(read)
     except (ValueError, TypeError):  # not a moment, or one that knows its zone beside one that does not
         return False
+
+
+def check_votes(path: Path, people: pd.DataFrame, votes: pd.DataFrame, ballots: pd.DataFrame) -> int:
+    """Refuse votes and ballots that cannot be; returns how many ballots there are."""
+    rules: dict[str, tuple[int, Rule]] = {}
+    for row in votes.to_dict("records"):
+        where = f"{path}: {VOTES}: vote {row['vote']}"
+        options = _option_count(row["options"], where)
+        if row["chosen"] and int(row["chosen"]) >= options:
+            raise InputError(f"{where}: option {row['chosen']} was chosen; allowed: 0 to {options - 1}")
+        if row["chosen"] and not row["decided_at"]:
+            raise InputError(f"{where}: an option was chosen, but it is not said when")
+        rules[row["vote"]] = options, Rule(row["rule"])
+    finished = set(people["number"][people["stage"] == Stage.FINISHED])
+    for number, vote, ballot in zip(ballots["number"], ballots["vote"], ballots["ballot"], strict=True):
+        where = f"{path}: {BALLOTS}: the ballot of participant {number}"
+        if vote not in rules:
+            raise InputError(f"{where} is of vote {vote}, which is not in {VOTES}")
+        if number not in finished:
+            raise InputError(f"{where}: nobody of this number in {PARTICIPANTS} has finished, and only those can vote")
+        named = ballot.split(",") if ballot else []
+        if not all(option.isascii() and option.isdigit() and len(option) == 1 for option in named) or not is_ballot(
+            [int(option) for option in named], *rules[vote]
+        ):
+            raise InputError(f"{where} is {ballot[:100]!r}, which the rule of vote {vote} cannot count")
+    return len(ballots)
+
+
+def _option_count(options: str, where: str) -> int:
+    """How many options there are, each with the numbers that were shown."""
+    try:
+        read = json.loads(options)
+        good = isinstance(read, list) and all(isinstance(one, dict) and one.keys() == _OPTION_NUMBERS for one in read)
+        good = good and all(isinstance(value, int | float) for one in read for value in one.values())
+    except ValueError:
+        good = False
+    if not good or not LEAST_OPTIONS <= len(read) <= MOST_OPTIONS:
+        raise InputError(f"{where}: its options cannot be read; needed: {LEAST_OPTIONS} to {MOST_OPTIONS} as JSON")
+    return len(read)

@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 
 from fairwise.auditing import audit, followed_by_judge, followed_by_pair, price_by_person
-from fairwise.auditing.amounts import AmountsGiven
-from fairwise.auditing.decisions import Labels, chances, constant_costs, decision_table, outcome_numbers
+from fairwise.auditing.decisions import AmountsGiven, Labels, chances, constant_costs, decision_table, outcome_numbers
 from fairwise.auditing.error_measure import ErrorMeasure, is_of_amounts
 from fairwise.auditing.features import FeatureUse
 from fairwise.auditing.frontier import Curve

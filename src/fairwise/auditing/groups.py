@@ -13,7 +13,7 @@ from fairwise.auditing.decisions import chances, person_costs
 from fairwise.auditing.features import looks_protected
 from fairwise.auditing.prices import unbound_model
 from fairwise.errors import InputError
-from fairwise.tables.bands import bands, in_order, is_numeric
+from fairwise.tables.frames import bands, in_order, is_numeric
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

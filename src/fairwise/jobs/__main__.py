@@ -14,9 +14,8 @@ from pathlib import Path
 from threading import Event, Thread
 
 from fairwise.errors import InputError
-from fairwise.jobs.runner import DATABASE, Runner
-from fairwise.jobs.several_runners import SeveralRunners
-from fairwise.store.log_lines import name_studies
+from fairwise.jobs.runner import DATABASE, Runner, SeveralRunners
+from fairwise.store.failures import name_studies
 from fairwise.store.store import Store
 
 _TIMEOUT_SECONDS = 6.0

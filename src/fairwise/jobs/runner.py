@@ -1,4 +1,7 @@
-"""Takes one job after the other, says that it is being done, and ends it: in a process of its own beside a server."""
+"""Takes one job after the other, says that it is being done, and ends it: in a process of its own beside a server.
+
+Of several studies it does one job at a time, of one study after the other.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -17,16 +21,18 @@ from typing import TypeVar
 
 from sqlalchemy import Connection
 
-from fairwise.errors import FairwiseError
+from fairwise.errors import FairwiseError, InputError
 from fairwise.extras import require
 from fairwise.jobs.fit_data import read_fit_data
 from fairwise.jobs.local_worker import LocalWorker
 from fairwise.jobs.steps import JobFolder, Workers, perform
 from fairwise.store import jobs
 from fairwise.store.errors import NotUnderWay, StoreUnavailable
-from fairwise.store.failures import NO_ROOM
+from fairwise.store.failures import NO_ROOM, log_lines_of
 from fairwise.store.fit_files import remove_leftovers
+from fairwise.store.identity import FILE
 from fairwise.store.jobs import Job
+from fairwise.store.places import Place, find_places
 from fairwise.store.store import Store
 
 STALE = timedelta(seconds=30)
@@ -40,6 +46,15 @@ _STOPPED = "An operator stopped it before it was done."
 _FULL = "The disk of the server was full. Make room there, then ask for the model again."
 _log = logging.getLogger("fairwise.jobs")
 T = TypeVar("T")
+DATABASE = "FAIRWISE_JOBS_DATABASE"
+"""In the environment: the URL of a database, or the path of one of SQLite."""
+EQUAL = "FAIRWISE_JOBS_EQUAL"
+"""In the environment of a server: there, so that models need not let everything else come first."""
+_RESTART_SECONDS = 5.0
+_TIMEOUT_SECONDS = 8.0
+# One core at most: libraries for matrices would take all there are.
+_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "ARROW_NUM_THREADS")
+_SECONDS_BETWEEN_LOOKS = 5.0
 
 
 class _Cancelled(Exception):  # noqa: N818 - nothing is wrong
@@ -177,16 +192,6 @@ class _Progress:
 
 # The process that does the jobs beside a server: started with it, started again if it dies, ended with it.
 
-DATABASE = "FAIRWISE_JOBS_DATABASE"
-"""In the environment: the URL of a database, or the path of one of SQLite."""
-EQUAL = "FAIRWISE_JOBS_EQUAL"
-"""In the environment of a server: there, so that models need not let everything else come first."""
-
-_RESTART_SECONDS = 5.0
-_TIMEOUT_SECONDS = 8.0
-# One core at most: libraries for matrices would take all there are.
-_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "ARROW_NUM_THREADS")
-
 
 @contextmanager
 def jobs_beside(folder: Path, database: str | Path, dask: str | None, *, several: bool = False) -> Iterator[None]:
@@ -241,3 +246,85 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+
+
+@dataclass(frozen=True)
+class _Opened:
+    runner: Runner
+    store: Store
+
+
+class SeveralRunners:
+    """One runner for each study that is served, of which only one is at work: a small machine has room for one fit.
+
+    Each does one job at most before it is the next one's turn, so a study with many jobs holds up no other.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        database: str | None,
+        stopping: Event,
+        dask_address: str | None = None,
+        *,
+        equal: bool = False,
+    ) -> None:
+        self._folder, self._database, self._stopping = folder, database, stopping
+        self._address, self._equal = dask_address, equal
+        self._opened: dict[str, _Opened] = {}
+        self._complaints: dict[str, str] = {}
+        self._next_look = 0.0
+
+    def work(self) -> None:
+        """Until told to stop."""
+        while not self._stopping.is_set():
+            if not self.work_in_turn():
+                self._stopping.wait(LOOKING_SECONDS)
+        self.close()
+
+    def close(self) -> None:
+        for name in list(self._opened):
+            self._close(name)
+
+    def work_in_turn(self) -> bool:
+        """Do one job of each study that has one; returns whether there was any."""
+        if time.monotonic() >= self._next_look:
+            self._look()
+            self._next_look = time.monotonic() + _SECONDS_BETWEEN_LOOKS
+        found = False
+        for name, opened in list(self._opened.items()):
+            if self._stopping.is_set():
+                break
+            with log_lines_of(name):
+                found = opened.runner.work_once() or found
+        return found
+
+    def _look(self) -> None:
+        """Open what the server has opened before: it is the server that makes databases, and says what is wrong."""
+        try:
+            found = find_places(self._folder, self._database).studies
+        except OSError as error:
+            _log.warning("%s cannot be read: %s", self._folder, error)
+            return
+        places = {name: place for name, place in found.items() if (place.path / FILE).exists()}
+        for name in [name for name in self._opened if name not in places]:
+            self._close(name)
+        for name, place in places.items():
+            if name not in self._opened:
+                self._open(place)
+
+    def _open(self, place: Place) -> None:
+        with log_lines_of(place.name):
+            try:
+                store = Store.open(place.database, None, place.path)
+            except (InputError, OSError) as error:
+                if self._complaints.get(place.name) != str(error):  # once, and not every time
+                    self._complaints[place.name] = str(error)
+                    _log.error("Its models cannot be made: %s", error)
+                return
+        self._complaints.pop(place.name, None)
+        runner = Runner(place.path, store, self._stopping, self._address, equal=self._equal)
+        self._opened[place.name] = _Opened(runner, store)
+
+    def _close(self, name: str) -> None:
+        self._opened.pop(name).store.close()

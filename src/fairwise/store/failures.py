@@ -1,12 +1,16 @@
-"""What is told in the log once a minute and kind: writes that failed, and what strangers cause."""
+"""What is told in the log: of which study, and once a minute and kind what failed or strangers cause."""
 
 from __future__ import annotations
 
 import errno
 import logging
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
+from functools import partial
 from time import monotonic
+from typing import ParamSpec, TypeVar
 
 from sqlalchemy.exc import DataError, DBAPIError, ProgrammingError
 
@@ -19,6 +23,15 @@ MOST_KINDS = 50
 """Told apart within a minute; all others are one kind."""
 
 _LONGEST_KIND = 200
+_log = logging.getLogger("fairwise")
+_RECENT_SECONDS = 5.0
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+"""Numbers of errors that say that a disk is full."""
+_FULL = ("SQLITE_FULL", "DiskFull", *(errno.errorcode[number] for number in NO_ROOM))
+_WHAT_HELPS = " Make room on its disk; no restart is needed."
+P = ParamSpec("P")
+T = TypeVar("T")
+_study: ContextVar[str] = ContextVar("study", default="")
 
 
 class OnceAMinute:
@@ -78,15 +91,6 @@ def _kind_of(record: logging.LogRecord) -> tuple[object, ...]:
     return record.name, template, kind, traceback and (traceback.tb_frame.f_code.co_filename, traceback.tb_lineno)
 
 
-_log = logging.getLogger("fairwise")
-_RECENT_SECONDS = 5.0
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
-"""Numbers of errors that say that a disk is full."""
-
-_FULL = ("SQLITE_FULL", "DiskFull", *(errno.errorcode[number] for number in NO_ROOM))
-_WHAT_HELPS = " Make room on its disk; no restart is needed."
-
-
 class FailedWrites:
     """Of one process, about one place that is written to."""
 
@@ -135,3 +139,31 @@ def _reason(error: Exception) -> str:
 
 def _cause(error: Exception) -> BaseException:
     return error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+
+
+@contextmanager
+def log_lines_of(name: str) -> Iterator[None]:
+    """Whatever is logged in the block, and in tasks and threads that begin there, names this study."""
+    before = _study.set(name)
+    try:
+        yield
+    finally:
+        _study.reset(before)
+
+
+def with_log_lines(work: Callable[P, T]) -> Callable[P, T]:
+    """For a thread, which knows nothing of who started it."""
+    return partial(copy_context().run, work)
+
+
+def name_studies(*loggers: str) -> None:
+    """From now on lines of these loggers begin with the name of the study they are about, if it is one of several."""
+    for logger in loggers:
+        logging.getLogger(logger).addFilter(_named)
+
+
+def _named(record: logging.LogRecord) -> bool:
+    name = _study.get()
+    if name:
+        record.msg = f"{name}: {record.msg}"  # a name has no % in it
+    return True

@@ -16,8 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from fairwise.store.errors import StoreUnavailable
-from fairwise.store.failures import FailedWrites
-from fairwise.store.log_lines import with_log_lines
+from fairwise.store.failures import FailedWrites, with_log_lines
 
 Item = TypeVar("Item")
 T = TypeVar("T")

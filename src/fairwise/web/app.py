@@ -29,9 +29,8 @@ from fairwise.store.errors import (
     StoreUnavailable,
     Unknown,
 )
-from fairwise.store.failures import NO_ROOM, FailedWrites
+from fairwise.store.failures import NO_ROOM, FailedWrites, with_log_lines
 from fairwise.store.housekeeping import Housekeeper, move_prices_out
-from fairwise.store.log_lines import with_log_lines
 from fairwise.study.languages import marked
 from fairwise.web.console.base import ConsolePages
 from fairwise.web.console.deliberation import DeliberationPages
@@ -68,8 +67,7 @@ from fairwise.web.shared.language_choice import LanguageChoice, language_of
 from fairwise.web.shared.monitoring import health_routes
 from fairwise.web.shared.page_sets import pages_of
 from fairwise.web.shared.routing import application, static_route
-from fairwise.web.shared.security import Reply, plain_page
-from fairwise.web.shared.start_page import StartPage
+from fairwise.web.shared.security import Reply, StartPage, plain_page
 from fairwise.web.trial_site import TrialSite
 
 _log = logging.getLogger("fairwise")

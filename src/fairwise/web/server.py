@@ -18,8 +18,7 @@ import uvicorn
 from uvicorn.supervisors import Multiprocess
 
 from fairwise.errors import InputError
-from fairwise.store.failures import limit_log
-from fairwise.store.log_lines import name_studies
+from fairwise.store.failures import limit_log, name_studies
 from fairwise.store.operators import has_owner, was_set_up
 from fairwise.store.places import (
     Place,

@@ -22,7 +22,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from fairwise.errors import FairwiseError
-from fairwise.store.log_lines import log_lines_of
+from fairwise.store.failures import log_lines_of
 from fairwise.store.operators import has_owner
 from fairwise.store.places import Place, Places, find_places, is_address, is_settled, last_change
 from fairwise.web.app import Site
@@ -31,8 +31,7 @@ from fairwise.web.console.rendering import LANGUAGE_COOKIE, languages
 from fairwise.web.shared import monitoring
 from fairwise.web.shared.language_choice import LanguageChoice
 from fairwise.web.shared.routing import application, static_route
-from fairwise.web.shared.security import plain_page
-from fairwise.web.shared.start_page import StartPage
+from fairwise.web.shared.security import StartPage, plain_page
 
 _log = logging.getLogger("fairwise")
 LOOKING_SECONDS = 2.0

@@ -16,7 +16,7 @@ from fairwise.store.export import participant_counts
 from fairwise.store.tables import events, invitations
 from fairwise.store.trail import was_done
 from fairwise.web.console import overview
-from fairwise.web.console.checklist import Step, checklist
+from fairwise.web.console.overview import Step, checklist
 from fairwise.web.console.trial import TRIED, TrialPages
 from fairwise.web.shared.trials import HOURS_KEPT
 

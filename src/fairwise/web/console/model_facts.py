@@ -18,7 +18,7 @@ import pandas as pd
 from fairwise.errors import InputError
 from fairwise.study.decisions import Amount, Decision
 from fairwise.study.folder import StudyFolder
-from fairwise.tables.bands import bands, in_order, is_numeric
+from fairwise.tables.frames import bands, in_order, is_numeric
 from fairwise.tables.ids import text_of
 from fairwise.web.shared.forms import Form
 

@@ -12,7 +12,7 @@ from babel.numbers import format_decimal
 from fairwise.languages import SOURCE, Language, language_of, languages_of, marked
 from fairwise.study.languages import language
 from fairwise.study.quality import Flag
-from fairwise.web.shared.start_page import StartPage
+from fairwise.web.shared.security import StartPage
 from fairwise.web.shared.templating import templates_of
 
 if TYPE_CHECKING:

@@ -1,26 +1,34 @@
-"""Reports: reading one in either language, and links by which others may read it without an account."""
+"""Reports: reading one in either language, and links by which others may read it without an account.
+
+What the panel chose is put into the report of the model that was voted on whenever somebody reads it. A vote comes
+after the report was written, ballots go with who withdraws, and a decision may change: so none of it is kept in the
+file.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, partial
 
+from sqlalchemy import Connection
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from fairwise.store.fit_files import REPORTS, Fitted
-from fairwise.store.jobs import Job, find_job
-from fairwise.store.report_links import job_of_link, links_of, make_link, revoke_link
+from fairwise.store.jobs import Job, find_job, job_of_link, links_of, make_link, revoke_link
+from fairwise.store.votes import FEWEST, MOST_OPTIONS, Vote, cast_ballots, ended_vote
 from fairwise.study.languages import marked
 from fairwise.study.signing import Keys
+from fairwise.study.tally import Ballot, scores, winners
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
-from fairwise.web.console.rendering import console_language
-from fairwise.web.console.report_vote import with_vote
+from fairwise.web.console.rendering import Rendering, console_language
+from fairwise.web.console.votes import RULES
 from fairwise.web.shared.host import Host
 from fairwise.web.shared.security import plain_page
+from fairwise.web.shared.vote_views import letter_of
 
 # The report is a page of its own, with its style and its script inside. In a sandbox it has no origin, so whatever it
 # does it can neither read nor send anything of the study; printing is a dialogue, which a sandbox must allow.
@@ -37,6 +45,7 @@ _NO_REPORT = (
     ),
 )
 _HEADERS = {"content-security-policy": REPORT_POLICY, "referrer-policy": "no-referrer"}
+_END = "</main>"
 
 
 def read_report(host: Host, job: Job, language: str) -> str | None:
@@ -134,3 +143,34 @@ def public_report_route(host: Host) -> Route:
         return HTMLResponse(html, headers=_HEADERS)
 
     return Route("/report/{token}", report, methods=["GET"])
+
+
+def with_vote(html: str, host: Host, job_id: int, language: str) -> str:
+    """The report with a last section about the vote that has ended; as it is if there is none."""
+    place, voted = html.rfind(_END), host.store.read_now(partial(_voted, job_id=job_id))
+    if voted is None or place < 0:
+        return html
+    vote, ballots = voted
+    told = len(ballots) >= FEWEST
+    section = _rendering().page(
+        "report_vote",
+        language,
+        vote=vote,
+        rule=RULES[vote.rule],
+        letters=[letter_of(at) for at in range(MOST_OPTIONS)],
+        count=len(ballots),
+        scores=scores(ballots, len(vote.options), vote.rule) if told else None,
+        winners=winners(ballots, len(vote.options), vote.rule) if told else (),
+    )
+    return html[:place] + section + html[place:]
+
+
+def _voted(connection: Connection, job_id: int) -> tuple[Vote, list[Ballot]] | None:
+    vote = ended_vote(connection, job_id)
+    return None if vote is None else (vote, [one.ballot for one in cast_ballots(connection, vote.id)])
+
+
+@cache
+def _rendering() -> Rendering:
+    """Of sections without links."""
+    return Rendering("")

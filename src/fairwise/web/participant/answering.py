@@ -18,7 +18,7 @@ from fairwise.store.active_assignment import Choice, Upcoming
 from fairwise.store.answers import Keep, NewAnswer, SentAnswer
 from fairwise.store.engine import database_url, reading_engine
 from fairwise.store.errors import StoreUnavailable
-from fairwise.store.log_lines import with_log_lines
+from fairwise.store.failures import with_log_lines
 from fairwise.store.store import Store
 from fairwise.store.writer import Joint
 from fairwise.study.active.chooser import Situation, StudyChooser

@@ -27,7 +27,7 @@ from fairwise.study.folder import (
 from fairwise.study.signing import Keys
 from fairwise.tables.output import make_private, write_whole
 from fairwise.web.shared.attempts import FILE as ATTEMPTS
-from fairwise.web.shared.start_page import StartPage
+from fairwise.web.shared.security import StartPage
 from fairwise.web.shared.watch import Watch
 
 _log = logging.getLogger("fairwise")

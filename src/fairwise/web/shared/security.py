@@ -1,4 +1,4 @@
-"""What holds for every request: headers, limits, and that a form was sent from our own page."""
+"""What holds for every request: headers, limits, that a form was sent from our own page, and who is logged in where."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import logging
 from base64 import b64encode
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from urllib.parse import urlsplit
@@ -14,6 +15,8 @@ from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from fairwise.study.signing import Keys
 
 # Bodies that never come to an end hold no place for ever.
 
@@ -202,3 +205,40 @@ def from_here(headers: Headers) -> bool:
         return origin is None or urlsplit(origin).netloc == headers.get("host")
     except ValueError:  # not an origin at all
         return False
+
+
+@dataclass(frozen=True)
+class StartPage:
+    """Of a server with several studies: how it knows which of them a browser is logged in to, as one study sees it.
+
+    Sessions are cookies of one study, which no browser sends to the start page. So who logs in gets one cookie more,
+    for the whole server, that says so and opens nothing: it holds a hash of the session's key, signed by the study.
+    """
+
+    path: str
+    """Where it is: ``/``, or what a proxy shows the server under."""
+
+    study: str
+    """The name of this study."""
+
+    @property
+    def _cookie(self) -> str:
+        return f"fairwise_study_{self.study}"
+
+    def list_study(self, response: Response, keys: Keys, token_hash: bytes, *, secure: bool) -> None:
+        """Have this browser see the study on the start page, as long as the session lasts."""
+        session = token_hash.hex()
+        value = f"{session}.{keys.form(_subject(session))}"
+        response.set_cookie(self._cookie, value, path=self.path, secure=secure, httponly=True, samesite="strict")
+
+    def unlist_study(self, response: Response) -> None:
+        response.delete_cookie(self._cookie, path=self.path)
+
+    def session_of(self, visitor: HTTPConnection, keys: Keys) -> bytes | None:
+        """Return the hash of a session's key, if this browser began one here; it may have ended."""
+        session, _, signature = (cookie_of(visitor, self._cookie) or "").partition(".")
+        return bytes.fromhex(session) if session and keys.is_form(_subject(session), signature) else None
+
+
+def _subject(session: str) -> str:
+    return f"start page {session}"
