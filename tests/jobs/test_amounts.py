@@ -226,6 +226,13 @@ def test_no_group_is_missed_by_more_than_asked_for(console: Operating, study: St
     assert "Rules about groups none" in read(console, "/fits/1")
 
 
+@pytest.mark.parametrize("bound", ["1,500", "many"])
+def test_a_bound_that_could_be_two_numbers_is_none(console: Operating, bound: str) -> None:
+    page = console.post("/fits", **{**FORM, "column": "town", "bound1": bound})
+    assert page.status_code == 422
+    assert f"The mean error of a group: '{bound}' is no number" in visible(page.text)
+
+
 def test_the_report_tells_of_amounts(console: Operating, study: StudyFolder, fitted: Fitted) -> None:
     assert console.get("/fits/1/report").status_code == 200
     folder = job_folder(study.path, 1)

@@ -96,7 +96,7 @@ class Effects:
             )
             for arm, line in self.arms.iterrows()
         ]
-        head = ("Arm", "People", "Came back", *(name.replace("_", " ").capitalize() for name in shares))
+        head = ("Arm", "People", "Answered again", *(name.replace("_", " ").capitalize() for name in shares))
         tests = [
             (f"{test['arm']}: {test['name'].replace('_', ' ')}", *_numbers(test))
             for test in self.to_frame().to_dict("records")

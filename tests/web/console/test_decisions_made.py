@@ -102,6 +102,7 @@ def test_a_column_that_can_be_no_outcome_cannot_be_chosen(plain_console: Operati
         (TIERS, {"decision-label-1": "denied"}, "column good: 'deny' is not among the decisions"),
         (TIERS, {"kind": "yes-no", "treated_well": "to be free"}, "column good: 3 different values"),
         (AMOUNT, {"amount-most": "many"}, "The largest amount: 'many' is no number"),
+        (AMOUNT, {"amount-most": "20,000"}, "The largest amount: '20,000' is no number; write it in digits, such as"),
         (AMOUNT, {"amount-most": "0"}, "amount: least = 0 and most = 0: the least must be below the most"),
         (AMOUNT, {"amount-most": "7250"}, "column lent: 20000.0 is no amount that may be decided"),
         (AMOUNT, {"outcome": "3"}, "is no amount that may be decided"),

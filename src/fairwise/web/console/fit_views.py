@@ -6,12 +6,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from fairwise.errors import InputError
 from fairwise.store.fit_files import FrontierPoint
 from fairwise.study.decisions import Amount
 from fairwise.study.fit_choices import ESTIMATORS, FitChoices
 from fairwise.study.folder import StudyFolder
 from fairwise.study.languages import Language, marked
-from fairwise.web.shared.forms import Form
+from fairwise.web.shared.forms import Form, decimal_number
 
 _RATES = {
     "dp": marked("How often the model says {one}"),
@@ -166,6 +167,9 @@ def _group_rules(form: Form, study: StudyFolder) -> list[dict[str, str]]:
         rates = {k: form.text(f"rate{k}", 20) for k in RULES}
     else:
         rates = {k: "error" if bound else "" for k, bound in bounds.items()}
+        for bound in filter(None, bounds.values()):
+            if decimal_number(bound) is None:
+                raise InputError(f"The mean error of a group: {bound!r} is no number; write digits only, such as 1500.")
     column = form.text("column", 500)
     return [{"rate": rate, "bound": bounds[k], "column": column} for k, rate in rates.items() if rate]
 
@@ -177,7 +181,9 @@ def _features(form: Form, columns: Sequence[str]) -> list[str] | None:
 
 
 def _number(form: Form, name: str) -> str:
-    return form.text(name, 20).replace(",", ".")
+    """As it is checked later, with a point; what is no number, or could be two, is left as it was written."""
+    text = form.text(name, 20)
+    return text if decimal_number(text) is None else text.replace(",", ".")
 
 
 def rates(outcomes: Sequence[str], spoken: Language) -> dict[str, str]:

@@ -50,7 +50,16 @@ def whole_number(text: str) -> int | None:
 
 
 def decimal_number(text: str) -> float | None:
-    """A number as people write it, with a point or a comma, if it has no more than fifteen digits on either side."""
+    """A number as people write it, with a point or a comma, if it has no more than fifteen digits on either side.
+
+    Three digits behind a comma may be thousands or thousandths: that is no number either. Behind a point they are
+    decimals, as our own pages write them.
+
+    >>> decimal_number("0,125"), decimal_number("20000"), decimal_number("20.125"), decimal_number("20,000")
+    (0.125, 20000.0, 20.125, None)
+    """
+    if re.fullmatch(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}", text):
+        return None
     return float(text.replace(",", ".")) if re.fullmatch(r"[+-]?[0-9]{1,15}([.,][0-9]{1,15})?", text) else None
 
 
