@@ -87,10 +87,13 @@ def test_every_member_is_within_its_groups_reach(scale: float) -> None:
     rows = rng.normal(size=(50, 6))
     counter = LabelCounter.of(LinearClassifiers(points[:, 1:].copy(), points[:, 0].copy()), _gram(rows))
     groups = counter.groups
-    assert sorted(counter.place) == list(range(400))
-    for g, centre in enumerate(groups.centres.astype(float)):
-        own = groups.members[groups.starts[g] : groups.starts[g + 1]].astype(float)
-        assert (np.sqrt(((own - centre) ** 2).sum(axis=1)) < groups.within[g]).all()
+    assert len(set(counter.slot)) == 400
+    blocks = np.repeat(np.arange(len(groups.starts) - 1), np.diff(groups.starts))
+    own = groups.members.swapaxes(1, 2).astype(float)
+    far = np.sqrt(((own - groups.centres[blocks, None].astype(float)) ** 2).sum(axis=2))
+    taken = np.isin(np.arange(own.shape[0] * own.shape[1]), counter.slot).reshape(far.shape)
+    assert (far < groups.within[blocks, None])[taken].all()
+    assert taken.sum() + len(groups.centres) - len(groups.starts) + 1 == 400
 
 
 def test_groups_are_found_among_very_many_equal_ones() -> None:

@@ -1,7 +1,10 @@
 """The compiled part of counting labels; see ``counting``.
 
-Scores are in single precision, many rows side by side, so additions may be fused and regrouped: what that can change is
-within the margins that ``counting`` allows for. Where a score is within its margin, the exact sum decides.
+Scores are in single precision, so additions may be fused and regrouped: what that can change is within the margins that
+``counting`` allows for. Where a score is within its margin, the exact sum decides.
+
+A group's centre is asked about many rows side by side. The few about whom the group is not certain are taken one by
+one, and its members are asked side by side: nothing has to be copied.
 """
 
 from __future__ import annotations
@@ -9,42 +12,35 @@ from __future__ import annotations
 import numba
 import numpy as np
 
+from fairwise.learning.large.lanes import LANES, ask_everyone, ask_side_by_side, lowest_bit
 from fairwise.learning.oracles.linear_kernels import exact_score
 
-TILES = 8  # of rows; those near a group's boundary are gathered before its members are asked
-AT_ONCE = 64  # groups for which they are
-UNROLLED = 8  # columns added at once; widths are multiples of it
-_LOOSE = {"contract", "reassoc"}
+_WORD = 64  # bits
 
 
 @numba.njit(cache=True, nogil=True)
 def add_counts(columns, cell, mean, inverse_spread, exact, groups, space, given):
-    """Add to ``given[c, t]`` how many rows of cell ``c`` get label 1 from classifier ``t``.
+    """Add to ``given[c, s]`` how many rows of cell ``c`` get label 1 from the classifier in slot ``s``.
 
-    ``columns`` ``(d, n)`` are encoded rows. ``exact`` is the classifiers' ``coef`` ``(d, T)`` and ``intercept``;
-    ``groups`` is ``counting.Groups``, and ``space`` three arrays to work in: zeros ``(TILES, D, n)``, ``(D, n)`` and
-    ``(n,)`` for tiles of ``n`` rows.
+    ``columns`` ``(d, n)`` are encoded rows. ``exact`` is the classifiers' ``coef`` ``(d, S)`` and ``intercept``;
+    ``groups`` is ``counting.Groups``, and ``space`` two arrays of zeros to work in, ``(D, n)`` and ``(n, D)`` for tiles
+    of ``n`` rows.
     """
-    tile = len(space[2])
+    tile, n_slots = len(space[1]), given.shape[1]
+    unsure = np.zeros(-(-tile // _WORD), dtype=np.int64)
     order, ends = _by_cell(cell, len(given))
-    which = np.empty((AT_ONCE, TILES * tile), dtype=np.int32)
-    found = np.empty(AT_ONCE, dtype=np.int64)
-    n_groups = len(groups[0])
     start = 0
     for c in range(len(ends)):
+        n = ends[c] - start
+        above = np.zeros(len(groups[0]), dtype=np.int64)  # rows about which a group is certain, and says 1
+        positive = np.zeros((n_slots // LANES, LANES), dtype=np.int32)  # others about whom a member is, and says 1
+        settled = np.zeros((2, n_slots), dtype=np.int64)  # rows that the exact sum decides, and those it gives 1
         while start < ends[c]:
-            rows = order[start : min(start + TILES * tile, ends[c])]
-            for number in range(-(-len(rows) // tile)):
-                own = rows[number * tile : (number + 1) * tile]
-                _unit_rows(columns, own, mean, inverse_spread, space[0][number])
-            for first in range(0, n_groups, AT_ONCE):
-                last = min(first + AT_ONCE, n_groups)
-                _ask_centres(columns, rows, exact, groups, first, last, space, which, found, given[c])
-                for g in range(first, last):
-                    near = which[g - first, : found[g - first]]
-                    if len(near):
-                        _ask_members(columns, rows, exact, groups, g, near, space, given[c])
+            rows = order[start : min(start + tile, ends[c])]
+            _unit_rows(columns, rows, mean, inverse_spread, space)
+            _ask(columns, rows, exact, groups, space, unsure, above, positive, settled)
             start += len(rows)
+        _add_up(n, groups, above, positive.reshape(-1), settled, given[c])
 
 
 @numba.njit(cache=True, nogil=True)
@@ -62,8 +58,12 @@ def _by_cell(cell, n_cells):
 
 
 @numba.njit(cache=True, nogil=True)
-def _unit_rows(columns, rows, mean, inverse_spread, unit):
-    """Write ``(1, (x - mean) / spread)`` of each row, divided by its length, to a column of ``unit``."""
+def _unit_rows(columns, rows, mean, inverse_spread, space):
+    """Write ``(1, (x - mean) / spread)`` of each row, divided by its length, to both arrays, and zeros behind the last.
+
+    That is a column of the first and a row of the second.
+    """
+    unit, people = space
     n = len(rows)
     squares = np.ones(n)
     for j in range(len(mean)):
@@ -79,94 +79,55 @@ def _unit_rows(columns, rows, mean, inverse_spread, unit):
         out = unit[j]
         for q in range(n):
             out[q] *= shrink[q]
-
-
-@numba.njit(cache=True, nogil=True, fastmath=_LOOSE)
-def _ask_centres(columns, rows, exact, groups, first, last, space, which, found, given):
-    """Count the rows about which each group is certain, and list the others; a classifier alone is asked at once."""
-    centres, within, starts, _, _, flipped = groups
-    units, _, score = space
-    tile = len(score)
-    found[:] = 0
-    for number in range(-(-len(rows) // tile)):
-        at = number * tile
-        n = min(tile, len(rows) - at)
-        for g in range(first, last):
-            limit = within[g]
-            _score(centres[g], units[number], n, score)
-            above, below = _beyond(score, n, limit)
-            for t in range(starts[g], starts[g + 1]):
-                given[t] += below if flipped[t] else above
-            if above + below == n:
-                continue
-            own, count = which[g - first], found[g - first]
-            for q in range(n):
-                own[count] = at + q
-                count += not (score[q] > limit or score[q] < -limit)
-            if starts[g + 1] - starts[g] == 1:
-                given[starts[g]] += _exactly(columns, rows, own[:count], exact, starts[g])
-            else:
-                found[g - first] = count
-
-
-@numba.njit(cache=True, nogil=True, fastmath=_LOOSE)
-def _ask_members(columns, rows, exact, groups, g, near, space, given):
-    """Count what each member of a group says about the rows near its boundary."""
-    _, _, starts, members, margins, flipped = groups
-    units, gathered, score = space
-    tile = len(score)
-    flat = units.reshape(-1)
-    width = units.shape[1]
-    place = np.empty(tile, dtype=np.uint32)
-    for at in range(0, len(near), tile):
-        here = near[at : at + tile]
-        n = len(here)
-        for i in range(n):
-            place[i] = (here[i] // tile) * (width - 1) * tile + here[i]
-        for j in range(width):
-            own, out = flat[j * tile :], gathered[j]
-            for i in range(n):
-                out[i] = own[place[i]]
-        for t in range(starts[g], starts[g + 1]):
-            limit = margins[t]
-            _score(members[t], gathered, n, score)
-            above, below = _beyond(score, n, limit)
-            given[t] += below if flipped[t] else above
-            if above + below < n:
-                for i in range(n):
-                    if not (score[i] > limit or score[i] < -limit):
-                        given[t] += _exactly(columns, rows, here[i : i + 1], exact, t)
-
-
-@numba.njit(cache=True, nogil=True, fastmath=False)  # said aloud, or numba takes it over from whoever calls
-def _exactly(columns, rows, which, exact, t):
-    """How many of these rows get label 1 from classifier ``t``."""
-    coef, intercept = exact
-    count = 0
-    for i in which:
-        count += exact_score(columns[:, rows[i]], coef, intercept, t) > 0.0
-    return count
-
-
-@numba.njit(cache=True, nogil=True, fastmath=_LOOSE)
-def _score(weights, unit, n, score):
-    """Write ``weights @ unit`` of the first ``n`` columns."""
-    score[:n] = 0.0
-    for i in range(0, len(weights), UNROLLED):
-        a, b, c, d = weights[i], weights[i + 1], weights[i + 2], weights[i + 3]
-        e, f, g, h = weights[i + 4], weights[i + 5], weights[i + 6], weights[i + 7]
-        s, t, u, v = unit[i], unit[i + 1], unit[i + 2], unit[i + 3]
-        w, x, y, z = unit[i + 4], unit[i + 5], unit[i + 6], unit[i + 7]
-        for q in range(n):
-            score[q] += (a * s[q] + b * t[q] + c * u[q] + d * v[q]) + (e * w[q] + f * x[q] + g * y[q] + h * z[q])
-
-
-@numba.njit(cache=True, nogil=True, fastmath=_LOOSE)
-def _beyond(score, n, limit):
-    """How many scores are above the limit, and how many below its negative; as floats, whose lanes are as wide."""
-    above, below = np.float32(0.0), np.float32(0.0)
-    one, nothing = np.float32(1.0), np.float32(0.0)
+    unit[:, n:] = 0.0
     for q in range(n):
-        above += one if score[q] > limit else nothing
-        below += one if score[q] < -limit else nothing
-    return int(above), int(below)
+        for j in range(1 + len(mean)):
+            people[q, j] = unit[j, q]
+
+
+@numba.njit(cache=True, nogil=True)
+def _ask(columns, rows, exact, groups, space, unsure, above, positive, settled):
+    """Ask each group about a tile of rows: its centre, and its members about those near the boundary."""
+    centres, within, starts, members, margins, _ = groups
+    unit, people = space
+    n_large = len(starts) - 1
+    for g in range(len(centres)):
+        above[g] += ask_everyone(centres, g, unit, within[g], unsure)
+        for word in range(len(unsure)):
+            near = unsure[word]
+            while near:
+                q = word * _WORD + lowest_bit(near)
+                near &= near - 1
+                if q >= len(rows):
+                    break  # there are only zeros
+                if g >= n_large:
+                    _settle(columns, rows[q], exact, LANES * starts[n_large] + g - n_large, settled)
+                    continue
+                for block in range(starts[g], starts[g + 1]):
+                    tied = ask_side_by_side(people[q], members, block, margins, positive)
+                    while tied:
+                        _settle(columns, rows[q], exact, LANES * block + lowest_bit(tied), settled)
+                        tied &= tied - 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _settle(columns, row, exact, s, settled):
+    """Have the exact sum decide which label the classifier in slot ``s`` gives to this row."""
+    coef, intercept = exact
+    settled[0, s] += 1
+    settled[1, s] += exact_score(columns[:, row], coef, intercept, s) > 0.0
+
+
+@numba.njit(cache=True, nogil=True)
+def _add_up(n, groups, above, positive, settled, given):
+    """Add how many of ``n`` rows get label 1: who is in a slot may be the opposite of the classifier."""
+    starts, flipped = groups[2], groups[5]
+    n_large = len(starts) - 1
+    n_members = LANES * starts[n_large]
+    for g in range(len(above)):
+        alone = g >= n_large
+        first = n_members + g - n_large if alone else LANES * starts[g]
+        last = first + 1 if alone else LANES * starts[g + 1]
+        for s in range(first, last):
+            ones = above[g] if alone else above[g] + positive[s]
+            given[s] += settled[1, s] + (n - ones - settled[0, s] if flipped[s] else ones)

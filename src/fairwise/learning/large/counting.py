@@ -14,31 +14,36 @@ equal to those of labels one by one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairwise.learning.large.count_kernels import TILES, UNROLLED, add_counts
+from fairwise.learning.large.count_kernels import add_counts
+from fairwise.learning.large.lanes import AT_ONCE, LANES, UNROLLED
 from fairwise.learning.oracles.base import FloatArray, IntArray
 from fairwise.learning.oracles.linear import LinearClassifiers
 
 _SINGLE, _DOUBLE = 2.0**-24, 2.0**-53
 _SAFETY = 1.1
-_TESTING, _COPYING, _ASKING = 2.6, 21.0, 1.2  # of a row: testing a centre, copying it if near, one score then
-_ALONE = 1.1  # and one score of everyone
+_TESTING, _TAKING, _ASKING = 0.3, 10.0, 0.6  # ns of a row: asking a centre, taking it alone if near, one member then
+_ALONE = 0.27  # and one member of everyone
 _DEEPEST = 50
 _LINE = 64  # bytes
 _FIRST_CACHE = 48 << 10  # bytes; rows that are scored side by side should stay there
-_LARGEST_TILE = 512  # of rows
+_LARGEST_TILE = 256
 
 Singles = NDArray[np.float32]
 
 
 class Groups(NamedTuple):
-    """Classifiers in groups; group ``g`` has members ``starts[g]`` to ``starts[g + 1]``."""
+    """Classifiers in groups: first those of several members, then classifiers alone.
+
+    A group of several has the slots of blocks ``starts[g]`` to ``starts[g + 1]``, :data:`LANES` in each, of which
+    the last ones may be empty; behind these a classifier alone has one.
+    """
 
     centres: Singles
     """``(G, D)``."""
@@ -48,13 +53,13 @@ class Groups(NamedTuple):
 
     starts: IntArray
     members: Singles
-    """``(T, D)`` classifiers as points on the sphere, or their opposites."""
+    """``(blocks, D, LANES)`` classifiers as points on the sphere, or their opposites."""
 
     margins: Singles
-    """``(T,)`` beyond this from 0 the sign of a member's product is certain."""
+    """``(blocks, LANES)`` beyond this from 0 the sign of a member's product is certain."""
 
     flipped: NDArray[np.bool_]
-    """``(T,)`` where a member is the opposite of its classifier."""
+    """``(S,)`` where the one in a slot is the opposite of its classifier."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,11 +68,11 @@ class LabelCounter:
 
     mean: FloatArray
     inverse_spread: FloatArray
-    place: IntArray
-    """``(T,)`` the classifier that each member is."""
+    slot: IntArray
+    """``(T,)`` of each classifier."""
 
     exact: tuple[FloatArray, FloatArray]
-    """The classifiers' ``coef`` ``(d, T)`` and ``intercept``, in the order of the members."""
+    """The classifiers' ``coef`` ``(d, S)`` and ``intercept``, by slot."""
 
     groups: Groups
 
@@ -90,8 +95,7 @@ class LabelCounter:
         points[~measured], margins[~measured] = 0.0, np.inf
         flipped = points @ _main_direction(points) < 0.0
         points[flipped] *= -1.0
-        lists = list(_split(points, np.arange(len(points))))
-        place = np.concatenate(lists)
+        lists = sorted(_split(points, np.arange(len(points))), key=lambda own: len(own) == 1)
         centres = np.array([points[own].mean(axis=0) for own in lists])
         radii = [
             np.sqrt(((points[own] - centre) ** 2).sum(axis=1).max()) if len(own) > 1 else 0.0
@@ -99,27 +103,52 @@ class LabelCounter:
         ]
         own_margin = [float(margins[own].max()) for own in lists]
         within = _SAFETY * (width + 6) * _SINGLE + (1.0 + _SINGLE) * np.array(radii) + own_margin
+        starts, slot, n_slots = _slots(lists)
+        in_blocks = starts[-1], LANES
+        padded = _padded(points)
+        members = _at(slot, n_slots, padded, 0.0)[: LANES * starts[-1]].reshape(*in_blocks, padded.shape[1])
         groups = Groups(
             _padded(centres),
-            np.nextafter(within.astype(np.float32), np.float32(np.inf)),
-            np.cumsum([0, *map(len, lists)]),
-            _padded(points[place]),
-            np.nextafter(margins[place].astype(np.float32), np.float32(np.inf)),
-            flipped[place],
+            _rounded_up(within),
+            starts,
+            _aligned_copy(members.swapaxes(1, 2)),
+            _aligned_copy(_at(slot, n_slots, _rounded_up(margins), -1.0)[: LANES * starts[-1]].reshape(in_blocks)),
+            _at(slot, n_slots, flipped, False),
         )
-        exact = np.ascontiguousarray(coef[place].T), np.ascontiguousarray(intercept[place])
-        return cls(mean, 1.0 / spread, place, exact, groups)
+        exact = np.ascontiguousarray(_at(slot, n_slots, coef, 0.0).T), _at(slot, n_slots, intercept, 0.0)
+        return cls(mean, 1.0 / spread, slot, exact, groups)
 
     def count(self, columns: FloatArray, cell: IntArray, n_cells: int) -> IntArray:
         """``(n_cells, T)`` how many rows of each cell get label 1; ``columns`` is ``(d, n)``."""
-        given: Any = np.zeros((n_cells, len(self.place)), dtype=np.int64)
+        given: Any = np.zeros((n_cells, len(self.groups.flipped)), dtype=np.int64)
         width = self.groups.centres.shape[1]
-        tile = min(max(_FIRST_CACHE // (4 * width) // _LINE * _LINE, _LINE), _LARGEST_TILE)
-        space = _aligned((TILES, width, tile)), _aligned((width, tile)), _aligned((tile,))
+        tile = min(max(_FIRST_CACHE // (4 * width) // AT_ONCE * AT_ONCE, AT_ONCE), _LARGEST_TILE)
+        space = _aligned((width, tile)), _aligned((tile, width))
         add_counts(columns, cell, self.mean, self.inverse_spread, self.exact, self.groups, space, given)
-        counts = np.empty_like(given)
-        counts[:, self.place] = given
-        return counts  # type: ignore[no-any-return]
+        return np.asarray(given[:, self.slot])
+
+
+def _slots(lists: Sequence[IntArray]) -> tuple[IntArray, IntArray, int]:
+    """Where each group's blocks begin, the slot of each classifier, and how many slots there are; see `Groups`."""
+    large = [own for own in lists if len(own) > 1]
+    starts = np.cumsum([0, *(-(-len(own) // LANES) for own in large)])
+    slot = np.empty(sum(map(len, lists)), dtype=np.intp)
+    for own, start in zip(large, starts, strict=False):
+        slot[own] = LANES * start + np.arange(len(own))
+    alone = lists[len(large) :]
+    slot[[own[0] for own in alone]] = LANES * starts[-1] + np.arange(len(alone))
+    return starts, slot, int(LANES * starts[-1] + len(alone))
+
+
+def _at(slot: IntArray, n_slots: int, values: NDArray[Any], empty: float) -> NDArray[Any]:
+    """Each classifier's values in its slot."""
+    out = np.full((n_slots, *values.shape[1:]), empty, dtype=values.dtype)
+    out[slot] = values
+    return out
+
+
+def _rounded_up(values: FloatArray) -> Singles:
+    return np.nextafter(values.astype(np.float32), np.float32(np.inf))
 
 
 def _padded(points: FloatArray) -> Singles:
@@ -138,6 +167,12 @@ def _aligned(shape: tuple[int, ...]) -> Singles:
     return raw[start : start + size].view(np.float32).reshape(shape)
 
 
+def _aligned_copy(values: Singles) -> Singles:
+    copy = _aligned(values.shape)
+    copy[:] = values
+    return copy
+
+
 def _main_direction(points: FloatArray) -> FloatArray:
     return np.asarray(np.linalg.eigh(points.T @ points)[1][:, -1])
 
@@ -153,7 +188,7 @@ def _best(points: FloatArray, own: IntArray, depth: int) -> tuple[float, list[In
     the sphere has density about ``sqrt(D / 2 pi)`` at 0, which makes a share of ``2 r`` times that near.
     """
     alone = _ALONE * len(own), list(own[:, None])
-    if len(own) < 4 or depth > _DEEPEST:
+    if len(own) < 2 or depth > _DEEPEST:
         return alone
     members = points[own]
     centre = members.mean(axis=0)
@@ -162,7 +197,7 @@ def _best(points: FloatArray, own: IntArray, depth: int) -> tuple[float, list[In
     from_one = ((members - members[one]) ** 2).sum(axis=1)
     from_other = ((members - members[int(from_one.argmax())]) ** 2).sum(axis=1)
     share = min(1.0, 2.0 * np.sqrt(points.shape[1] / (2.0 * np.pi) * from_centre[one]))
-    together = _TESTING + share * (_COPYING + _ASKING * len(own)), [own]
+    together = _TESTING + share * (_TAKING + _ASKING * len(own)), [own]
     nearer = from_one < from_other
     if not nearer.any() or nearer.all():
         return min(alone, together, key=lambda way: way[0])

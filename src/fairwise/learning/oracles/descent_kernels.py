@@ -1,7 +1,5 @@
 """Compiled coordinate descent on the weighted 0/1 cost of a linear threshold ``h(x) = [b + x . w > 0]``."""
 
-# mypy: allow-untyped-defs, allow-untyped-decorators
-
 from __future__ import annotations
 
 from typing import NamedTuple

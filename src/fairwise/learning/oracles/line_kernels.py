@@ -6,8 +6,6 @@ stretch only the step of least error can be the best, whatever the other costs a
 stretch of each coordinate, and the cheapest of all is found by one pass over it.
 """
 
-# mypy: allow-untyped-defs, allow-untyped-decorators
-
 from __future__ import annotations
 
 import numba
