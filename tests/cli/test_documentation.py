@@ -14,7 +14,7 @@ import typer
 
 from fairwise.cli.app import app
 from fairwise.cli.options.judgments import answer_map, column_map
-from fairwise.judgments.translation import translate_answers
+from fairwise.judgments.files import translate_answers
 from fairwise.tables.row_errors import Source
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "command_line.md").read_text(encoding="utf-8")

@@ -23,8 +23,7 @@ from fairwise.learning.model import mixture
 from fairwise.learning.model.deterministic import _threshold_in_words
 from fairwise.learning.settings import PARITIES, parity
 from fairwise.reporting import findings
-from fairwise.reporting.model_words import findings_in, model_words
-from fairwise.reporting.page import render
+from fairwise.reporting.page import findings_in, model_words, render
 from fairwise.reporting.sentences import group_rule, translated
 from fairwise.reporting.words import ENGLISH, words_in
 from fairwise.simulation import SecondRound, draw_pairs, simulate_panel, simulate_second_round

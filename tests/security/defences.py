@@ -446,7 +446,7 @@ DEFENCES = (
     one("groups of voters are not small", "store/test_votes.py::test_no_group_is_small_and_none_follows_from_the_others",
         "store/votes.py", " or 0 < len(others) < FEWEST:", ":"),
     one("who has not finished does not vote", "web/participant/test_vote.py::test_only_who_finished_votes_and_only_while_it_is_open",
-        "web/participant/vote.py", "await self._participant_at(request, Stage.FINISHED)", "await self._participant(request)"),
+        "web/participant/result.py", "await self._participant_at(request, Stage.FINISHED)", "await self._participant(request)"),
     one("texts are no columns of judges", "web/participant/test_questions.py::test_answers_are_columns_and_texts_are_not",
         "store/questions.py", 'column = "written" if question.kind == "text" else "answer"', 'column = "answer"'),
     one("texts to own questions go in time", "web/participant/test_questions.py::test_texts_go_in_time_and_everything_with_its_author",

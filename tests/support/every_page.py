@@ -17,7 +17,7 @@ from fairwise.study.questions import Question
 from fairwise.study.settings import ShownColumn, StudySettings
 from fairwise.study.talking import Step, Turn
 from fairwise.study.tally import Rule
-from fairwise.web.shared.questions import AskedQuestion
+from fairwise.web.shared.forms import AskedQuestion
 from fairwise.web.shared.views import (
     InTurn,
     OnWall,

@@ -22,8 +22,8 @@ from fairwise.study.languages import Language, language
 from fairwise.study.questions import Question
 from fairwise.study.settings import AnswerWords, ShownColumn, StudySettings
 from fairwise.study.tally import Rule
+from fairwise.web.shared.forms import AskedQuestion
 from fairwise.web.shared.pages import Pages
-from fairwise.web.shared.questions import AskedQuestion
 from fairwise.web.shared.templating import read_static_files
 from fairwise.web.shared.views import (
     NumberedAnswer,

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from typer import Option
 
 from fairwise.cli.options import with_option_groups
-from fairwise.cli.options.models import load_model
 from fairwise.cli.options.people import IdColumn, PeoplePath
 from fairwise.cli.terminal import TABLES, Json, check_target, echo, print_json, write_table
 
@@ -40,9 +39,10 @@ def predict(
     check_target(out, TABLES, [model, people])
     import pandas as pd
 
+    from fairwise.learning.any_model import load_model
     from fairwise.tables.people_file import PeopleFile
 
-    fitted = load_model(model)
+    fitted: Any = load_model(model)  # of labels or of amounts
     file = PeopleFile.read(people, id)
     named = hasattr(fitted, "feature_names_in_")
     rows = file.features(only=fitted.features_ if named else list(file.table.columns))

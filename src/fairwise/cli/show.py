@@ -1,12 +1,11 @@
 """``fairwise show``: a model as rules in words, and what they say about one person."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
 from fairwise.cli.options import with_option_groups
-from fairwise.cli.options.models import load_model
 from fairwise.cli.terminal import Json, echo, print_json
 from fairwise.errors import InputError
 
@@ -35,7 +34,9 @@ def show(
     given = [value is not None for value in (person, people, id)]
     if any(given) and not all(given):
         raise InputError("--person, --people and --id: are needed together, to explain the model for one person")
-    fitted = load_model(model)
+    from fairwise.learning.any_model import load_model  # slow to load
+
+    fitted: Any = load_model(model)  # of labels or of amounts
     if person is None or people is None or id is None:
         if as_json:
             print_json(_rules(fitted.rules_))

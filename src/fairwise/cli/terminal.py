@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.progress import Progress, ProgressColumn, TaskID
 
-    from fairwise.judgments.translation import Account
+    from fairwise.judgments.files import Account
 
 
 _WIDE = 200

@@ -38,8 +38,7 @@ from fairwise.learning.regressor import PairwiseFairRegressor
 from fairwise.learning.settings import bounded_error, parity
 from fairwise.learning.solvers.progress import raise_interrupts
 from fairwise.reporting import Findings, findings, write_report
-from fairwise.reporting.model_words import model_words
-from fairwise.reporting.page import MOST_RULES
+from fairwise.reporting.page import MOST_RULES, model_words
 from fairwise.reporting.words import words_in
 from fairwise.store.fit_files import EFFECTS, FRONTIER, INFLUENCE, MODEL, PRICES, REPORTS, RULES, SCORES, SUMMARY
 from fairwise.study.fit_choices import MOST_LEFT_OUT

@@ -1,7 +1,5 @@
 """Judgments: what people said, validated, and the people they said it about."""
 
-import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -17,7 +15,13 @@ from fairwise import notebook
 from fairwise.errors import JudgmentsError
 from fairwise.judgments.aggregation import PANEL, SIMULATED_PANEL, Rule, aggregate
 from fairwise.judgments.answer import Answer, PairDesign
-from fairwise.judgments.translation import check_answer_map, check_column_map, translate_answers
+from fairwise.judgments.files import (
+    check_answer_map,
+    check_column_map,
+    read_judgments,
+    translate_answers,
+    write_judgments,
+)
 from fairwise.judgments.validation import (
     REQUIRED,
     By,
@@ -34,10 +38,8 @@ from fairwise.judgments.validation import (
     sides,
 )
 from fairwise.numbers import counted
-from fairwise.tables.files import read_table
 from fairwise.tables.frames import has_ids, to_pandas
 from fairwise.tables.ids import encode, some, text_of
-from fairwise.tables.output import write_whole
 from fairwise.tables.row_errors import Source
 
 if TYPE_CHECKING:
@@ -358,44 +360,3 @@ def _as_frame(given: Records) -> pd.DataFrame:
 
 def _number(count: int, one: str, many: str | None = None) -> str:
     return f"{count} {one if count == 1 else many or one + 's'}"
-
-
-def read_judgments(path: Path, sep: str | None = None) -> tuple[pd.DataFrame, Source]:
-    """Return the table in the file, every cell of a CSV as text, and where its rows are."""
-    with as_judgments_error():
-        return read_table(path, may_be_empty=True, separator=sep)  # a panel that has not answered yet
-
-
-def write_judgments(frame: pd.DataFrame, path: Path) -> None:
-    """Write the table, or leave what was there as it was."""
-    kind = path.suffix.lower().removeprefix(".")
-    if kind not in {"csv", "parquet"}:
-        raise JudgmentsError(f"{path}: judgments are kept in files that end in .csv or .parquet")
-    table = frame.copy()
-    for name in ("a", "b"):
-        # An id of any type is written as its text, by which it is also found again.
-        if not pd.api.types.is_integer_dtype(table[name].dtype):
-            codes, texts = encode(table[name])
-            table[name] = pd.Series(texts, dtype=str).take(codes).to_numpy()
-    buffer = io.BytesIO()
-    try:
-        if kind == "csv":
-            buffer.write(_as_csv(table).encode())
-        else:
-            table.to_parquet(buffer, index=False)
-    except (ValueError, TypeError) as error:  # what pyarrow and the encoder raise derives from these
-        raise JudgmentsError(f"{path}: cannot be written as {kind}: {error}") from error
-    try:
-        write_whole(path, lambda draft: draft.write_bytes(buffer.getbuffer()))
-    except OSError as error:
-        raise JudgmentsError(f"{path}: cannot be written: {error.strerror or error}") from None
-
-
-def _as_csv(table: pd.DataFrame) -> str:
-    plain: str = table.to_csv(index=False, lineterminator="\n")
-    if "\0" in plain:
-        raise ValueError("a cell contains the NUL character")
-    # The writer leaves these unquoted; readers take the first for the end of a row, the others for separators.
-    if "\r" in plain or any(mark in str(name) for name in table.columns for mark in ";\t"):
-        return table.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_ALL)
-    return plain

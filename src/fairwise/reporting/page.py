@@ -1,4 +1,7 @@
-"""The report as files: templates filled in, with one style, one script, and a policy that allows nothing else."""
+"""The report as files: templates filled in, with one style, one script, and a policy that allows nothing else.
+
+Also what a model says of itself, its rules, its proof and what it breaks, in the language of a report.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,12 @@ import base64
 import hashlib
 import re
 from collections.abc import Sequence
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -26,13 +30,16 @@ from fairwise.reporting.annex_figures import SHARES, at_share, has_any, in_order
 from fairwise.reporting.figures import FEW_PEOPLE, MOST_GROUPS, draw_figures
 from fairwise.reporting.measures import ErrorWords, TreatmentWords
 from fairwise.reporting.message import cost_digits, message
-from fairwise.reporting.model_words import findings_in
+from fairwise.reporting.sentences import group_rule
 from fairwise.reporting.words import ENGLISH, Words, capitalised, languages, words_in
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+    from fairwise.auditing.findings import Findings
+    from fairwise.learning.model.deterministic import Derandomization
     from fairwise.reporting.drawing import Drawing
+    from fairwise.reporting.words import Words
 
 
 # Longer tables are folded on the screen, and open on paper.
@@ -277,3 +284,50 @@ def _with_words(findings: Findings) -> pd.DataFrame | None:
 def csv_text(table: pd.DataFrame) -> str:
     """The table as a file for any program."""
     return table.to_csv(index=False, lineterminator="\n")
+
+
+def findings_in(findings: Findings, words: Words) -> Findings:
+    """The same findings with outcomes that have no words of their own, and the model's rules, in this language."""
+    labels, guess = tuple(_outcomes(findings, words)), findings.guess_label
+    told = dict(zip(findings.labels.words, labels, strict=True))  # two may have the same words
+    return replace(
+        findings,
+        labels=replace(findings.labels, words=labels),
+        guess_label=None if guess is None else told.get(guess, guess),
+        rules=findings.rules.in_language(words.translate, words.language.decimal, labels),
+    )
+
+
+def model_words(
+    findings: Findings, words: Words, most: int, without_chance: Derandomization | None = None
+) -> dict[str, Any]:
+    """Everything that the page of a model says in words: at most so many rules, and what a single rule breaks."""
+    rules, certificate = findings_in(findings, words).rules, findings.certificate
+    texts = rules.heaviest(most)
+    return {
+        "lead": rules.lead,
+        "rules": [asdict(text) for text in texts],
+        "left_out": len(rules.texts()) - len(texts),
+        "notes": rules.notes(),
+        "kind": words.sentence(certificate.hypothesis_class),
+        "warnings": [words.sentence(warning) for warning in certificate.warnings],
+        "rule": None if certificate.rule is None else words.sentence(certificate.rule),
+        "group_rules": {}
+        if without_chance is None
+        else {name: group_rule(name, words.language) for name in without_chance.group_rules_broken},
+        "budgets": {}
+        if without_chance is None
+        else {name: words.sentence(name) for name in without_chance.budgets_broken},
+    }
+
+
+def _outcomes(findings: Findings, words: Words) -> list[str]:
+    if findings.amounts is None:
+        return [_outcome(label, words) for label in findings.labels.words]
+    told = TreatmentWords(findings, words)
+    return [told.quantity(amount) for amount in findings.amounts.grid]
+
+
+def _outcome(label: str, words: Words) -> str:
+    """An outcome that has no words of its own is called "label 1"; words that somebody gave stay as they are."""
+    return words.sentence(label) if label.startswith("label ") else label

@@ -1,4 +1,7 @@
-"""Connections. SQLite by a path, PostgreSQL by a URL; both refuse to lose what was acknowledged."""
+"""Connections. SQLite by a path, PostgreSQL by a URL; both refuse to lose what was acknowledged.
+
+Moments are in UTC, whichever of the two keeps them.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from importlib.resources import as_file, files
 from pathlib import Path
 from time import monotonic
@@ -19,9 +23,10 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from alembic.util import CommandError
 from psycopg.abc import PQGen
-from sqlalchemy import Connection, Engine, event
+from sqlalchemy import Connection, DateTime, Dialect, Engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
+from sqlalchemy.types import TypeDecorator
 
 from fairwise.errors import InputError
 from fairwise.tables.output import create_private
@@ -294,3 +299,19 @@ def _scripts() -> Iterator[Config]:
         config = Config()
         config.set_main_option("script_location", str(folder).replace("%", "%%"))
         yield config
+
+
+class Moment(TypeDecorator[datetime]):
+    """A column of moments. SQLite forgets the time zone and PostgreSQL has one of its own; what is read is in UTC."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    @property
+    def python_type(self) -> type[datetime]:
+        return datetime
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002 - SQLAlchemy's
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from fairwise.store.engine import PATIENT_SECONDS, database_url, impatient_engine
+from fairwise.store.engine import PATIENT_SECONDS, Moment, database_url, impatient_engine
 from fairwise.store.errors import Unknown
 from fairwise.store.jobs import restart_without
-from fairwise.store.moment import Moment
 from fairwise.store.operators import CLOCK_BELIEVED, COMMAND_LINE, note, take_turns
 from fairwise.store.study_state import standing
 from fairwise.store.tables import (

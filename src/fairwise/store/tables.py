@@ -49,7 +49,7 @@ from sqlalchemy import (
 )
 
 from fairwise.judgments import Answer
-from fairwise.store.moment import Moment
+from fairwise.store.engine import Moment
 from fairwise.study.deliberation import Chosen
 from fairwise.study.stages import Stage, StudyState
 from fairwise.study.tally import Rule

@@ -56,16 +56,15 @@ from fairwise.web.participant.consent import ConsentPages
 from fairwise.web.participant.onboarding import OnboardingPages
 from fairwise.web.participant.pairs import PairPages
 from fairwise.web.participant.questions import QuestionPages
-from fairwise.web.participant.result import OwnResultPages
+from fairwise.web.participant.result import OwnResultPages, VotePages
 from fairwise.web.participant.second_look import SecondLookPages
 from fairwise.web.participant.second_round import SecondRoundPages
 from fairwise.web.participant.talking import TalkingPages
-from fairwise.web.participant.vote import VotePages
 from fairwise.web.shared import monitoring
 from fairwise.web.shared.host import Host
 from fairwise.web.shared.language_choice import LanguageChoice, language_of
 from fairwise.web.shared.monitoring import health_routes
-from fairwise.web.shared.page_sets import pages_of
+from fairwise.web.shared.pages import pages_of
 from fairwise.web.shared.routing import application, static_route
 from fairwise.web.shared.security import Reply, StartPage, plain_page
 from fairwise.web.trial_site import TrialSite

@@ -21,7 +21,7 @@ from fairwise.web.console.trial import END, NOTICE
 from fairwise.web.participant.answering import answering
 from fairwise.web.participant.base import Services
 from fairwise.web.shared.host import Host
-from fairwise.web.shared.page_sets import pages_of
+from fairwise.web.shared.pages import pages_of
 from fairwise.web.shared.security import cookie_of
 from fairwise.web.shared.trials import PATH, Trials
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from fairwise.cli.options.judgments import ANSWERS, COLUMNS, SKIP, answer_map, column_map
 from fairwise.errors import InputError
-from fairwise.judgments import Answer, translation, validation
-from fairwise.judgments.translation import translate_answers
+from fairwise.judgments import Answer, files, validation
+from fairwise.judgments.files import translate_answers
 from fairwise.tables.row_errors import Source
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def test_every_row_is_accounted_for(said: list[str]) -> None:
 
 def test_our_words_are_those_of_the_format() -> None:
     assert list(ANSWERS) == list(Answer)
-    assert translation.SKIP == SKIP
+    assert files.SKIP == SKIP
     assert COLUMNS == validation.COLUMNS
 
 

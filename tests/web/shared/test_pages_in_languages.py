@@ -21,8 +21,8 @@ from fairwise.study.questions import Question
 from fairwise.study.settings import StudySettings
 from fairwise.study.talking import Step, Turn
 from fairwise.study.tally import Rule
+from fairwise.web.shared.forms import AskedQuestion
 from fairwise.web.shared.pages import Pages
-from fairwise.web.shared.questions import AskedQuestion
 from fairwise.web.shared.templating import read_static_files
 from fairwise.web.shared.views import (
     InTurn,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from fairwise.judgments import Judgments
-    from fairwise.judgments.translation import Account
+    from fairwise.judgments.files import Account
 
 
 SKIP = "skip"
@@ -107,8 +107,8 @@ class JudgmentsOptions:
     def read(self, people: pd.DataFrame | None = None) -> tuple[Judgments, Account | None]:
         """Return the judgments, and an account of what became what if anything was translated."""
         from fairwise.judgments import Judgments
+        from fairwise.judgments.files import translate_answers
         from fairwise.judgments.table import MEASURED_ONLY
-        from fairwise.judgments.translation import translate_answers
         from fairwise.judgments.validation import Reading, check
         from fairwise.tables.files import read_table
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from fairwise.cli.options.judgments import JudgmentsOptions
     from fairwise.cli.options.people import PeopleOptions, TrainingPeople
     from fairwise.judgments import Judgments
-    from fairwise.judgments.translation import Account
+    from fairwise.judgments.files import Account
     from fairwise.learning.solvers.progress import FitProgress
 
 

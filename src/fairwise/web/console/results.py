@@ -16,8 +16,7 @@ from fairwise.store.study_state import Standing, choose, standing
 from fairwise.study.folder import StudyFolder
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.shared.forms import whole_number
-from fairwise.web.shared.page_sets import pages_of
-from fairwise.web.shared.pages import Pages
+from fairwise.web.shared.pages import Pages, pages_of
 from fairwise.web.shared.views import Result, result_of
 
 

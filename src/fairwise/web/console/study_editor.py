@@ -12,20 +12,16 @@ from fairwise.study.deliberation import Deliberation
 from fairwise.study.folder import CONSENT, PEOPLE, SETTINGS, TASK, named
 from fairwise.study.languages import available, language, marked
 from fairwise.study.mixture import OFFERED_KINDS
-from fairwise.study.recruitment import Relation
 from fairwise.study.settings import AnswerWords, StudySettings
 from fairwise.study.texts import LONGEST, left_to_fill_in
 from fairwise.study.toml import Plain, without_empty
 from fairwise.study.translations import KEYS, Translation, draft_words, words_in
 from fairwise.tables.files import read_parquet
-from fairwise.web.console.arms_section import ArmsSection
-from fairwise.web.console.decisions_section import DecisionsSection
-from fairwise.web.console.question_editor import QuestionsSection
+from fairwise.web.console.decisions import DecisionsSection
+from fairwise.web.console.list_sections import ArmsSection, QuestionsSection, RelationsSection
 from fairwise.web.console.section import Section, SettingsSection
 from fairwise.web.console.settings_form import FormField, Group, group_of, put, value_at
 from fairwise.web.shared.forms import Form
-
-_BLANK_RELATIONS = 3
 
 
 class WordsSection(SettingsSection):
@@ -86,29 +82,6 @@ class DeliberationSection(SettingsSection):
     name, title = "second-round", marked("A second round")
     about = marked("Whether participants come back to see how the others answered, and when the first round ends.")
     layout: ClassVar = {"": " ".join(f"deliberation.{name}" for name in Deliberation.model_fields)}
-
-
-class RelationsSection(SettingsSection):
-    name, title = "relations", marked("Relations and quotas")
-    about = marked(
-        "What participants are to the decision: it is asked first, and kept with their answers. Leave everything empty "
-        "to ask nobody; otherwise give two or more."
-    )
-
-    def _groups(self) -> Sequence[Group]:
-        rows = [
-            group_of(f"Relation {k + 1}", [f"relations.{k}.{name}" for name in Relation.model_fields], optional=True)
-            for k in range(len(self.settings.relations) + _BLANK_RELATIONS)
-        ]
-        about = "A short name under which it is kept, such as affected. At most so many people; empty: any number; "
-        rows[0] = replace(rows[0], about=f"{about}0: screened out.")
-        return (group_of("", "relation_question"), *rows)
-
-    def _rows(self, content: Plain) -> tuple[str, list[int]]:
-        rows = [
-            k for k, row in enumerate(content["relations"]) if any(value not in ("", None) for value in row.values())
-        ]
-        return "relations", rows
 
 
 class RecruitmentSection(SettingsSection):

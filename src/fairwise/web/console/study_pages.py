@@ -34,7 +34,7 @@ from fairwise.study.texts import LONGEST, safe_html
 from fairwise.study.toml import Plain, SettingError
 from fairwise.study.translations import translated
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
-from fairwise.web.console.question_editor import QuestionsSection, questions_preview
+from fairwise.web.console.list_sections import QuestionsSection, questions_preview
 from fairwise.web.console.rendering import Rendering
 from fairwise.web.console.section import LOCKED, Section
 from fairwise.web.console.study_editor import TextSection, sections_of

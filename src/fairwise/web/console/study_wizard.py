@@ -30,7 +30,7 @@ from fairwise.study.toml import Plain
 from fairwise.tables.text_formats import DECIMALS, ENCODINGS, SEPARATORS
 from fairwise.web.console import study_pages
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
-from fairwise.web.console.decisions_form import KINDS, ROWS, decided, first_decided, with_suggestions
+from fairwise.web.console.decisions import KINDS, ROWS, decided, first_decided, with_suggestions
 from fairwise.web.console.file_form import NoFile, receive_file
 from fairwise.web.console.rendering import Rendering
 from fairwise.web.console.settings_form import FormField

@@ -28,8 +28,8 @@ from fairwise.study.recruitment import filled
 from fairwise.study.signing import Keys
 from fairwise.study.stages import ANSWERING, ENDS, Stage, StudyState
 from fairwise.web.participant.answering import Answering
-from fairwise.web.shared import questions, views
-from fairwise.web.shared.forms import MOST_FIELDS, Form, read_form
+from fairwise.web.shared import views
+from fairwise.web.shared.forms import MOST_FIELDS, MOST_QUESTION_FIELDS, Form, read_form
 from fairwise.web.shared.host import Host
 from fairwise.web.shared.language_choice import PARAMETER, language_of
 from fairwise.web.shared.pages import Pages
@@ -108,7 +108,7 @@ class ParticipantPages(ABC):
     async def not_open(self, request: Request, resume: views.Resume | None = None, way_here: str = "") -> Response:
         """That nobody can answer; what was sent is kept in the page, to be sent again."""
         stands = await self._store.read(standing)
-        sent = dict((await read_form(request, questions.MOST_FIELDS)).fields) if request.method == "POST" else None
+        sent = dict((await read_form(request, MOST_QUESTION_FIELDS)).fields) if request.method == "POST" else None
         own, own_answers = None, []
         if "token" in request.path_params:
             with suppress(Unknown):  # a personal link that nobody has used

@@ -16,7 +16,7 @@ from fairwise.study.questions import Question, Refusal, asked
 from fairwise.study.stages import ANSWERING, Stage, stage_after
 from fairwise.web.participant.base import ParticipantPages
 from fairwise.web.participant.second_look import SecondLookPages
-from fairwise.web.shared.questions import MOST_FIELDS, asked_again, typed_in
+from fairwise.web.shared.forms import MOST_QUESTION_FIELDS, asked_again, typed_in
 
 if TYPE_CHECKING:
     from fairwise.web.participant.base import Services
@@ -51,7 +51,7 @@ class QuestionPages(ParticipantPages):
         return self._page(request, who, typed)
 
     async def keep(self, request: Request) -> Response:
-        form = await self._own_form(request, MOST_FIELDS)
+        form = await self._own_form(request, MOST_QUESTION_FIELDS)
         who = await self._participant(request)
         if who.stage in ANSWERING and not await self._has_come_to_the_end(request, who):
             raise NotYet

@@ -2,38 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from markupsafe import Markup
 
 from fairwise.judgments import Answer
+from fairwise.store.recruitment import Room
 from fairwise.study.arms import Arm
-from fairwise.study.decisions import usual_meaning
-from fairwise.study.languages import Language, language
-from fairwise.study.practice import MEANINGS, check_questions, practice_pair
-from fairwise.study.questions import LONGEST_NUMBER, LONGEST_TEXT
-from fairwise.study.recruitment import PANELS
-from fairwise.study.settings import StudySettings
+from fairwise.study.cards import Card
+from fairwise.study.folder import StudyFolder
+from fairwise.study.practice import check_questions, practice_pair
 from fairwise.study.talking import Turn
-from fairwise.study.texts import safe_html
-from fairwise.web.shared.questions import AskedQuestion
-from fairwise.web.shared.room_pages import RoomPages
+from fairwise.web.shared.forms import AskedQuestion
 from fairwise.web.shared.templating import (
-    BEGINNING,
-    LONG_VALUE,
-    Pieces,
-    below_heading,
-    contact_link,
+    StudyPages,
     facts_of,
-    minutes,
-    templates_of,
 )
 from fairwise.web.shared.views import (
-    CLOSING_QUESTIONS,
-    CONFIDENCE,
-    LONGEST_CLOSING,
-    LONGEST_WHY,
     TRIES,
+    InTurn,
+    OnWall,
     OthersReason,
     OwnPages,
     Pair,
@@ -48,78 +36,11 @@ from fairwise.web.shared.views import (
 from fairwise.web.shared.vote_views import RULES, VoteView
 
 
-class Pages(RoomPages):
+class Pages(StudyPages):
     """Every page a participant may see, in one language; a study in several languages has several of these.
 
-    ``settings`` say their words in this language; ``offered`` are all languages, if there are several; a ``notice``
-    stands at the top of every page; of an ``arm`` come the order of the buttons and its text. ``consent_html`` and
-    ``task_html`` are sanitised already; everything else is escaped here. Whatever is called a path (``own.path``,
-    ``back``) comes with the prefix before it.
+    Whatever is called a path (``own.path``, ``back``) comes with the prefix before it.
     """
-
-    def __init__(
-        self,
-        settings: StudySettings,
-        consent_html: str,
-        task_html: str,
-        prefix: str = "",
-        *,
-        spoken: Language | None = None,
-        offered: Sequence[Language] = (),
-        notice: Markup | None = None,
-        arm: Arm | None = None,
-    ) -> None:
-        prefix = prefix.rstrip("/")
-        self.language = spoken or language(settings.languages[0])
-        self.translate = self.language.translate
-        self.settings = settings
-        buttons = settings.allowed_answers if arm is None else arm.ordered(settings.allowed_answers)
-        self.of_arms: Mapping[str, Pages] = {}
-        """The same for participants of each arm, if there are any."""
-
-        self._answer_words = {
-            answer: {
-                "key": key,
-                "value": answer.value,
-                "words": settings.words_of(answer),
-                "means": self.translate(MEANINGS[answer]),
-            }
-            for key, answer in enumerate(buttons, start=1)
-        }
-        environment = templates_of("fairwise.web.shared", prefix, self.language)
-        environment.globals |= {
-            "_": self.translate,  # faster than Jinja's own, which is for texts with values in them
-            "settings": settings,
-            "contact": contact_link(settings.contact),
-            "language": self.language,
-            "offered": offered,
-            "notice": notice,
-            "consent_html": below_heading(consent_html),
-            "task_html": below_heading(task_html),
-            "answers": list(self._answer_words.values()),
-            "closing_questions": [(name, self.translate(text)) for name, text in CLOSING_QUESTIONS],
-            "panel": PANELS.get(settings.recruitment.panel),
-            "confidence_words": [(value, self.translate(words)) for value, words in CONFIDENCE],
-            "tiers_say_it": bool(settings.tiers)
-            and settings.treated_well == self.translate(usual_meaning(vars(settings))),
-            "LONG_VALUE": LONG_VALUE,
-            "BEGINNING": BEGINNING,
-            "minutes": minutes(settings),
-            "sides": (self.translate("A"), self.translate("B")),
-            "LONGEST_CLOSING": LONGEST_CLOSING,
-            "LONGEST_WHY": LONGEST_WHY,
-            "LONGEST_NUMBER": LONGEST_NUMBER,
-            "LONGEST_TEXT": LONGEST_TEXT,
-            "arm_html": Markup(safe_html(arm.text)) if arm and arm.text else "",  # noqa: S704 - sanitised
-        }
-        environment.globals["pieces"] = Pieces(environment)
-        self._templates = {name: environment.get_template(name) for name in environment.list_templates(["html"])}
-        for template in self._templates.values():  # every page begins with a copy of these, and of a dict that is fast
-            template.globals = dict(template.globals)
-
-    def in_arm(self, name: str | None) -> Pages:
-        """Return the pages as participants of an arm see them; without one, these."""
-        return self if name is None else self.of_arms.get(name, self)
 
     def consent(
         self,
@@ -368,14 +289,42 @@ class Pages(RoomPages):
         """Anything that went another way than planned."""
         return self._render("message", heading=heading, text=text, back=back, way_here=way_here)
 
-    def _render(
-        self,
-        name: str,
-        *,
-        own: OwnPages | None = None,
-        problem: str | None = None,
-        way_here: str = "",
-        **values: object,
-    ) -> str:
-        """``way_here`` is the address of the page, where that is not what the browser shows."""
-        return self._templates[f"{name}.html"].render(own=own, problem=problem, way_here=way_here, **values)
+    def wall(self, room: Room, *, address: str, qr: Markup) -> str:
+        """A room's code, to be read from afar."""
+        return self._render("wall", room=room, address=address, qr=qr)
+
+    def room(self, own: OwnPages, state: InTurn) -> str:
+        """In a room that talks, while there is nothing to answer."""
+        said = None if state.said is None else self._answer_words[state.said]
+        return self._render("room", own=own, turn=state.turn, said=said, asked=state.asked, answered=state.answered)
+
+    def talking_wall(self, room: Room, shown: OnWall, cards: tuple[Card, ...] | None, total: int) -> str:
+        """What a room that talks is at, to be read from afar; ``cards`` are of the two people of its pair."""
+        differ = cards[0].differences(cards[1]) if cards is not None and self.settings.mark_differences else ()
+        return self._render("talking_wall", room=room, shown=shown, cards=cards, differ=differ, total=total)
+
+
+def pages_of(
+    folder: StudyFolder, prefix: str, notice: Callable[[str], Markup] = lambda _: Markup()
+) -> dict[str, Pages]:
+    """Return the pages of a study in each language that it offers; ``notice`` by the code of a language."""
+    languages = [folder.editions[code].language for code in folder.offered]
+    offered = languages if len(languages) > 1 else []
+
+    def made(code: str, arm: Arm | None = None) -> Pages:
+        edition = folder.editions[code].in_arm(None if arm is None else arm.name)
+        return Pages(
+            edition.settings,
+            edition.consent_html,
+            edition.task_html,
+            prefix,
+            spoken=edition.language,
+            offered=offered,
+            notice=notice(code),
+            arm=arm,
+        )
+
+    pages = {code: made(code) for code in folder.offered}
+    for code, of_all in pages.items():
+        of_all.of_arms = {arm.name: made(code, arm) for arm in folder.editions[code].settings.arms}
+    return pages

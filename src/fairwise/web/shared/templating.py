@@ -1,24 +1,31 @@
-"""Templates of all pages, and what many pages share made once for a study."""
+"""Templates of all pages, and what the pages of a study share, made once."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from importlib.resources import files
 from itertools import accumulate, zip_longest
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote
 
 from markupsafe import Markup
 
 from fairwise import templates
+from fairwise.study.arms import Arm
 from fairwise.study.cards import Card, Row
-from fairwise.study.languages import Language
+from fairwise.study.decisions import usual_meaning
+from fairwise.study.languages import Language, language
+from fairwise.study.practice import MEANINGS
+from fairwise.study.questions import LONGEST_NUMBER, LONGEST_TEXT
+from fairwise.study.recruitment import PANELS
 from fairwise.study.settings import StudySettings
+from fairwise.study.texts import safe_html
+from fairwise.web.shared.views import CLOSING_QUESTIONS, CONFIDENCE, LONGEST_CLOSING, LONGEST_WHY, OwnPages
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -148,3 +155,88 @@ def minutes(settings: StudySettings) -> int:
     explaining = _SECONDS_TO_EXPLAIN * (settings.ask_why + settings.ask_confidence)
     asked = _SECONDS_A_QUESTION * len(settings.questions)
     return ceil((_SECONDS_TO_READ + settings.pairs * (_SECONDS_A_PAIR + explaining) + asked) / 60)
+
+
+class StudyPages:
+    """What all pages of a study have in common, in one language.
+
+    ``settings`` say their words in this language; ``offered`` are all languages, if there are several; a ``notice``
+    stands at the top of every page; of an ``arm`` come the order of the buttons and its text. ``consent_html`` and
+    ``task_html`` are sanitised already; everything else is escaped here.
+    """
+
+    def __init__(
+        self,
+        settings: StudySettings,
+        consent_html: str,
+        task_html: str,
+        prefix: str = "",
+        *,
+        spoken: Language | None = None,
+        offered: Sequence[Language] = (),
+        notice: Markup | None = None,
+        arm: Arm | None = None,
+    ) -> None:
+        prefix = prefix.rstrip("/")
+        self.language = spoken or language(settings.languages[0])
+        self.translate = self.language.translate
+        self.settings = settings
+        buttons = settings.allowed_answers if arm is None else arm.ordered(settings.allowed_answers)
+        self.of_arms: Mapping[str, Self] = {}
+        """The same for participants of each arm, if there are any."""
+
+        self._answer_words = {
+            answer: {
+                "key": key,
+                "value": answer.value,
+                "words": settings.words_of(answer),
+                "means": self.translate(MEANINGS[answer]),
+            }
+            for key, answer in enumerate(buttons, start=1)
+        }
+        environment = templates_of("fairwise.web.shared", prefix, self.language)
+        environment.globals |= {
+            "_": self.translate,  # faster than Jinja's own, which is for texts with values in them
+            "settings": settings,
+            "contact": contact_link(settings.contact),
+            "language": self.language,
+            "offered": offered,
+            "notice": notice,
+            "consent_html": below_heading(consent_html),
+            "task_html": below_heading(task_html),
+            "answers": list(self._answer_words.values()),
+            "closing_questions": [(name, self.translate(text)) for name, text in CLOSING_QUESTIONS],
+            "panel": PANELS.get(settings.recruitment.panel),
+            "confidence_words": [(value, self.translate(words)) for value, words in CONFIDENCE],
+            "tiers_say_it": bool(settings.tiers)
+            and settings.treated_well == self.translate(usual_meaning(vars(settings))),
+            "LONG_VALUE": LONG_VALUE,
+            "BEGINNING": BEGINNING,
+            "minutes": minutes(settings),
+            "sides": (self.translate("A"), self.translate("B")),
+            "LONGEST_CLOSING": LONGEST_CLOSING,
+            "LONGEST_WHY": LONGEST_WHY,
+            "LONGEST_NUMBER": LONGEST_NUMBER,
+            "LONGEST_TEXT": LONGEST_TEXT,
+            "arm_html": Markup(safe_html(arm.text)) if arm and arm.text else "",  # noqa: S704 - sanitised
+        }
+        environment.globals["pieces"] = Pieces(environment)
+        self._templates = {name: environment.get_template(name) for name in environment.list_templates(["html"])}
+        for template in self._templates.values():  # every page begins with a copy of these, and of a dict that is fast
+            template.globals = dict(template.globals)
+
+    def in_arm(self, name: str | None) -> Self:
+        """Return the pages as participants of an arm see them; without one, these."""
+        return self if name is None else self.of_arms.get(name, self)
+
+    def _render(
+        self,
+        name: str,
+        *,
+        own: OwnPages | None = None,
+        problem: str | None = None,
+        way_here: str = "",
+        **values: object,
+    ) -> str:
+        """``way_here`` is the address of the page, where that is not what the browser shows."""
+        return self._templates[f"{name}.html"].render(own=own, problem=problem, way_here=way_here, **values)

@@ -1,8 +1,11 @@
-"""Judgments of other tools: columns under other names and answers in other words, brought to our own."""
+"""Judgments in files: read and written, and those of other tools brought to our own columns and words."""
 
+import csv
+import io
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +14,10 @@ from numpy.typing import NDArray
 
 from fairwise.errors import JudgmentsError, quote
 from fairwise.judgments.answer import Answer
-from fairwise.judgments.validation import COLUMNS
-from fairwise.tables.ids import text_of
+from fairwise.judgments.validation import COLUMNS, as_judgments_error
+from fairwise.tables.files import read_table
+from fairwise.tables.ids import encode, text_of
+from fairwise.tables.output import write_whole
 from fairwise.tables.people_file import column_of
 from fairwise.tables.row_errors import Source
 
@@ -20,6 +25,47 @@ SKIP = "skip"
 """What an answer means whose row is to be left out."""
 
 _MEANINGS = (*(str(answer) for answer in Answer), SKIP)
+
+
+def read_judgments(path: Path, sep: str | None = None) -> tuple[pd.DataFrame, Source]:
+    """Return the table in the file, every cell of a CSV as text, and where its rows are."""
+    with as_judgments_error():
+        return read_table(path, may_be_empty=True, separator=sep)  # a panel that has not answered yet
+
+
+def write_judgments(frame: pd.DataFrame, path: Path) -> None:
+    """Write the table, or leave what was there as it was."""
+    kind = path.suffix.lower().removeprefix(".")
+    if kind not in {"csv", "parquet"}:
+        raise JudgmentsError(f"{path}: judgments are kept in files that end in .csv or .parquet")
+    table = frame.copy()
+    for name in ("a", "b"):
+        # An id of any type is written as its text, by which it is also found again.
+        if not pd.api.types.is_integer_dtype(table[name].dtype):
+            codes, texts = encode(table[name])
+            table[name] = pd.Series(texts, dtype=str).take(codes).to_numpy()
+    buffer = io.BytesIO()
+    try:
+        if kind == "csv":
+            buffer.write(_as_csv(table).encode())
+        else:
+            table.to_parquet(buffer, index=False)
+    except (ValueError, TypeError) as error:  # what pyarrow and the encoder raise derives from these
+        raise JudgmentsError(f"{path}: cannot be written as {kind}: {error}") from error
+    try:
+        write_whole(path, lambda draft: draft.write_bytes(buffer.getbuffer()))
+    except OSError as error:
+        raise JudgmentsError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+def _as_csv(table: pd.DataFrame) -> str:
+    plain: str = table.to_csv(index=False, lineterminator="\n")
+    if "\0" in plain:
+        raise ValueError("a cell contains the NUL character")
+    # The writer leaves these unquoted; readers take the first for the end of a row, the others for separators.
+    if "\r" in plain or any(mark in str(name) for name in table.columns for mark in ";\t"):
+        return table.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    return plain
 
 
 @dataclass(frozen=True)
