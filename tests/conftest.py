@@ -63,8 +63,9 @@ def same_seed() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def patient() -> Iterator[None]:
-    """A changed study is waited for, however slow the machine; that nobody waits long is tested by itself."""
+    """Databases and changed studies are waited for, however slow the machine; tests of hanging ones wait less."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fairwise.store.store._SECONDS", 300.0)
         patch.setattr("fairwise.web.app._PATIENCE_SECONDS", 300.0)
         yield
 
