@@ -13,6 +13,7 @@ import pandas as pd
 
 from fairwise.judgments import Judgments
 from fairwise.learning.estimator import PairwiseFairClassifier
+from fairwise.learning.large.table import LargeTable
 from fairwise.learning.settings import ESTIMATORS, parity
 
 
@@ -36,6 +37,8 @@ def compile_kernels() -> None:
     with TemporaryDirectory() as folder:  # columns of files are not to be written to, which numba compiles apart
         table.assign(outcome=outcome).to_parquet(file := Path(folder) / "people.parquet")
         paper.fit(file, "outcome", judgments=judgments)
+        table.assign(outcome=outcome, who=np.arange(60)).to_parquet(file)
+        paper.fit(LargeTable(file, outcome="outcome", id="who"), None, judgments=Judgments(rows))
     paper.set_params(label_values={0: 0, 1: 0.5, 2: 1})
     paper.fit([table.assign(outcome=outcome + (people[:, 1] > 0))], "outcome", judgments=judgments)
 

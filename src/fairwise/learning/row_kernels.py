@@ -95,6 +95,17 @@ def scaled(values, fill, shift, scale, out):
 
 
 @numba.njit(cache=True, nogil=True)
+def scale_numbers(values, fill, shift, inverse, out):
+    """As :func:`scaled` where ``1 / scale`` is ``inverse`` and rounds nothing; returns whether all are finite."""
+    finite = True
+    for p in range(len(values)):
+        x = ((fill if np.isnan(values[p]) else values[p]) - shift) * inverse
+        out[p] = x
+        finite &= np.abs(x) < np.inf
+    return finite
+
+
+@numba.njit(cache=True, nogil=True)
 def add_votes(rows, columns, place, threshold, paid, out):
     """Add ``paid[t, leaf]`` of the leaf that each row ``(n, d)`` reaches in each tree ``t`` of depth 2, in their order.
 
@@ -171,6 +182,39 @@ def fill_number(values, centre, out):
     """Write ``values - centre``, and 0 for missing ones."""
     for p in range(len(values)):
         out[p] = 0.0 if np.isnan(values[p]) else values[p] - centre
+
+
+@numba.njit(cache=True, nogil=True)
+def places_marked(numbers, marks):
+    """Where in ``numbers`` those are whose last bits are marked; the length of ``marks`` is a power of two."""
+    places = np.empty(len(numbers), dtype=np.intp)
+    last_bits = len(marks) - 1
+    count = 0
+    for p in range(len(numbers)):
+        places[count] = p
+        count += marks[numbers[p] & last_bits]
+    return places[:count].copy()
+
+
+@numba.njit(cache=True, nogil=True)
+def label_codes(values, most):
+    """Which of the different whole numbers each is, in the order of their first places, and these numbers.
+
+    Of more than ``most`` different ones the last found takes the place of those that follow.
+    """
+    labels = np.empty(most + 1, dtype=values.dtype)
+    codes = np.empty(len(values), dtype=np.intp)
+    n_labels = 0
+    for p in range(len(values)):
+        code = 0
+        while code < n_labels and labels[code] != values[p]:
+            code += 1
+        if code == n_labels:
+            code = min(code, most)
+            labels[code] = values[p]
+            n_labels = code + 1
+        codes[p] = code
+    return codes, labels[:n_labels]
 
 
 @numba.njit(cache=True, nogil=True)

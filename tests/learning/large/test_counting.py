@@ -28,7 +28,11 @@ def _check(rows: FloatArray, classifiers: LinearClassifiers, gram: FloatArray | 
     n_cells = 3
     cell = np.random.default_rng(1).integers(n_cells, size=len(rows))
     counter = LabelCounter.of(classifiers, _gram(rows) if gram is None else gram)
-    found = counter.count(np.ascontiguousarray(rows.T), cell, n_cells)
+    tally = counter.start(n_cells)
+    for some in np.array_split(np.arange(len(rows)), 2):
+        tally.add(np.ascontiguousarray(rows[some].T), cell[some])
+    found = tally.counts()
+    assert np.array_equal(tally.people, np.bincount(cell, minlength=n_cells))
     labels = classifiers.labels(rows)
     assert np.array_equal(found, [labels[:, cell == c].sum(axis=1) for c in range(n_cells)])
     return counter

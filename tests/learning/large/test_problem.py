@@ -18,8 +18,8 @@ from fairlearn.reductions import (
 from fairwise import Judgments, LargeTable, PairwiseFairClassifier
 from fairwise.constraints.groups import GroupRows
 from fairwise.learning.large import passes
+from fairwise.learning.large.cells import histogram
 from fairwise.learning.large.first_pass import read_summary
-from fairwise.learning.large.problem import histogram
 from fairwise.learning.oracles.linear import LinearClassifiers
 
 GAMMA, BOUND = 0.1, 0.03

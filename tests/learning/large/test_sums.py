@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairwise.learning import row_kernels
+from fairwise.learning.large.blocks import FrameBlock
 from fairwise.learning.large.sums import block_sums
 
 numbers = st.integers(-(10**15), 10**15).map(lambda value: value / 1000) | st.just(np.nan)
@@ -44,7 +45,8 @@ def test_products_are_those_of_the_matrix() -> None:
     outcome = pd.Series(rng.choice(["no", "yes"], size=90))
     cuts = [(0, 30), (30, 31), (31, 90)]
     centres = [4.0, 0.0, -1.0]
-    parts = [block_sums(a, table[a:b], outcome[a:b], None, centres) for a, b in cuts]
+    people = table.assign(outcome=outcome)
+    parts = [block_sums(FrameBlock(a, people[a:b]), list(table.columns), "outcome", None, centres) for a, b in cuts]
     whole = parts[0].plus(parts[1], list(table.columns)).plus(parts[2], list(table.columns))
     columns = {
         (0, "number", ""): table["x"] - 4.0,

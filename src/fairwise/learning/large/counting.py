@@ -118,14 +118,35 @@ class LabelCounter:
         exact = np.ascontiguousarray(_at(slot, n_slots, coef, 0.0).T), _at(slot, n_slots, intercept, 0.0)
         return cls(mean, 1.0 / spread, slot, exact, groups)
 
-    def count(self, columns: FloatArray, cell: IntArray, n_cells: int) -> IntArray:
-        """``(n_cells, T)`` how many rows of each cell get label 1; ``columns`` is ``(d, n)``."""
-        given: Any = np.zeros((n_cells, len(self.groups.flipped)), dtype=np.int64)
+    def start(self, n_cells: int) -> Tally:
+        """Nobody counted yet."""
         width = self.groups.centres.shape[1]
         tile = min(max(_FIRST_CACHE // (4 * width) // AT_ONCE * AT_ONCE, AT_ONCE), _LARGEST_TILE)
         space = _aligned((width, tile)), _aligned((tile, width))
-        add_counts(columns, cell, self.mean, self.inverse_spread, self.exact, self.groups, space, given)
-        return np.asarray(given[:, self.slot])
+        given = np.zeros((n_cells, len(self.groups.flipped)), dtype=np.int64)
+        return Tally(self, np.zeros(n_cells, dtype=np.int64), given, space)
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """What was counted so far."""
+
+    counter: LabelCounter
+    people: IntArray
+    """``(n_cells,)`` rows of each cell."""
+
+    by_slot: IntArray
+    space: tuple[Singles, Singles]
+
+    def add(self, columns: FloatArray, cell: IntArray) -> None:
+        """Count more rows, columns of ``(d, n)``, in these cells ``(n,)``."""
+        by = self.counter
+        self.people[:] += np.bincount(cell, minlength=len(self.people))
+        add_counts(columns, cell, by.mean, by.inverse_spread, by.exact, by.groups, self.space, self.by_slot)
+
+    def counts(self) -> IntArray:
+        """``(n_cells, T)`` how many rows of each cell get label 1 from each classifier."""
+        return np.asarray(self.by_slot[:, self.counter.slot])
 
 
 def _slots(lists: Sequence[IntArray]) -> tuple[IntArray, IntArray, int]:

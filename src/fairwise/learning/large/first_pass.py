@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from fairwise.errors import InputError, JudgmentsError
 from fairwise.learning.encoding import CategoryColumn, NumberColumn, TableEncoder, scale_of
-from fairwise.learning.large.passes import Block, Span, compute, over_spans
+from fairwise.learning.large.blocks import Block
+from fairwise.learning.large.passes import Span, compute, over_spans
 from fairwise.learning.large.sums import CATEGORY, MISSING, NUMBER, Key, NumberSums, Sums, block_sums, centres_of
 from fairwise.learning.oracles.base import ClassArray, FloatArray, IntArray
 from fairwise.learning.oracles.linear import RegressionTerms, pseudo_inverse
-from fairwise.tables.frames import has_ids
+from fairwise.learning.row_kernels import places_marked
 from fairwise.tables.ids import encode, some, text_of
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def read_summary(table: LargeTable, judgments: Judgments | None, client: Client 
     if first is None:
         raise InputError(f"{table.name}: not a single row")
     judged_ids = JudgedIds.of(judgments)
-    centres = centres_of(first.table[names])
+    centres = centres_of(first, names)
     work = partial(_read_span, names, table.outcome, table.groups, centres, judged_ids)
     total: Sums | None = None
     judged_rows: list[JudgedRows] = []
@@ -101,11 +102,9 @@ def _read_span(
     """Sums of each block, and the judged people in it."""
     results = []
     for block in span.blocks():
-        people = block.table[features]
-        group = None if groups is None else block.table[groups]
-        sums = block_sums(block.start, people, block.table[outcome], group, centres)
+        sums = block_sums(block, features, outcome, groups, centres)
         which, rows = judged_ids.among(block)
-        results.append((sums, (which, block.start + rows, people.iloc[rows])))
+        results.append((sums, (which, block.start + rows, block.take(features, rows))))
     return results
 
 
@@ -137,21 +136,23 @@ class JudgedIds:
         """Which of the ids are in this block, and in which of its rows."""
         if not len(self.ids):
             return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
-        if not (self.by_position or has_ids(block.table)):
+        if not (self.by_position or block.has_ids):
             raise InputError("People come in frames without an index: LargeTable(…, id='column') says who they are.")
-        index = pd.RangeIndex(block.start, block.start + len(block.table)) if self.by_position else block.table.index
-        if all(isinstance(dtype, np.dtype) and dtype.kind in "iu" for dtype in (self.ids.dtype, index.dtype)):
-            numbers = index.to_numpy()
-            rows = np.flatnonzero(self._may_be[numbers & (len(self._may_be) - 1)])
-            place = self.ids.get_indexer(pd.Index(numbers[rows]))
-        elif self.by_position or all(map(pd.api.types.is_integer_dtype, (self.ids, index))):
-            rows, place = np.arange(len(index)), self.ids.get_indexer(index)
-        else:  # 12 and "12" are one person
-            codes, texts = encode(pd.Series(index))
-            place = np.append(self._texts.get_indexer(pd.Index(texts, dtype=object)), -1)[codes]
-            rows = np.arange(len(index))
-        found = place >= 0
-        return place[found].astype(np.intp), rows[found]
+        numbers = np.arange(block.start, block.start + block.n_rows) if self.by_position else block.ids
+        if numbers is not None and isinstance(self.ids.dtype, np.dtype) and self.ids.dtype.kind in "iu":
+            rows = places_marked(numbers.astype(np.int64, copy=False), self._may_be)
+            return self._known(rows, self.ids.get_indexer(pd.Index(numbers[rows])))
+        index = pd.RangeIndex(block.start, block.start + block.n_rows) if self.by_position else block.table.index
+        rows = np.arange(block.n_rows)
+        if self.by_position or all(map(pd.api.types.is_integer_dtype, (self.ids, index))):
+            return self._known(rows, self.ids.get_indexer(index))
+        codes, texts = encode(pd.Series(index))  # 12 and "12" are one person
+        return self._known(rows, np.append(self._texts.get_indexer(pd.Index(texts, dtype=object)), -1)[codes])
+
+    @staticmethod
+    def _known(rows: IntArray, place: IntArray) -> tuple[IntArray, IntArray]:
+        """Places in the ids, and rows, of those who have one."""
+        return place[place >= 0].astype(np.intp), rows[place >= 0]
 
     def collect(self, batches: Sequence[JudgedRows], like: pd.DataFrame, name: str) -> pd.DataFrame:
         """The rows of all of them, in the order of the ids; everyone must have been found, once."""

@@ -19,8 +19,9 @@ from fairwise.judgments import Judgments
 from fairwise.learning import inputs
 from fairwise.learning.deduplication import relative_losses
 from fairwise.learning.labels import labels_of
+from fairwise.learning.large.cells import Counts, count
 from fairwise.learning.large.first_pass import TableSummary, read_summary
-from fairwise.learning.large.problem import Counts, PreparedTable, count, large_oracle, large_problem
+from fairwise.learning.large.problem import PreparedTable, large_oracle, large_problem
 from fairwise.learning.oracles.base import FloatArray
 from fairwise.learning.oracles.linear import regression_class
 from fairwise.learning.preparation import PreparedProblem, budgets_of, of_nobody, seed_of

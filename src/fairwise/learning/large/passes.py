@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fairwise.errors import InputError
+from fairwise.learning.large.blocks import ArrowBlock, Block, FrameBlock
 from fairwise.tables.frames import to_pandas
 
 if TYPE_CHECKING:
@@ -31,14 +32,6 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 _AHEAD = 2  # spans under way for each worker: enough to keep it busy, few enough to keep memory small
 ROWS = 1 << 16
-
-
-@dataclass(frozen=True, eq=False)
-class Block:
-    """Rows ``start``, ``start + 1``, … of the table, indexed by id."""
-
-    start: int
-    table: pd.DataFrame
 
 
 class Span(Protocol):
@@ -77,7 +70,7 @@ class ParquetSpan:
             while count >= ROWS or (count and at + count == self.stop):
                 table = self._join([pa.Table.from_batches([batch]) for batch in waiting])
                 block, rest = table.slice(0, ROWS), table.slice(ROWS)
-                yield Block(at, self._frame(block, at))
+                yield ArrowBlock(at, block, self.index)
                 at += len(block)
                 waiting, count = rest.to_batches(), len(rest)
 
@@ -113,12 +106,6 @@ class ParquetSpan:
                     raise
                 raise InputError(f"{group.path}: cannot be read as Parquet: {error}") from None
 
-    def _frame(self, table: pa.Table, start: int) -> pd.DataFrame:
-        frame: pd.DataFrame = table.to_pandas(ignore_metadata=True, split_blocks=True)  # Arrow's own memory, if it can
-        if isinstance(self.index, range):
-            return frame.set_axis(pd.RangeIndex(self.index[start : start + len(frame)]))
-        return frame.set_index(self.index)
-
 
 @dataclass(frozen=True, eq=False)
 class FrameSpan:
@@ -133,7 +120,7 @@ class FrameSpan:
         part = pd.concat(self.tables) if len(self.tables) > 1 else self.tables[0]
         part = part.iloc[self.start - self.first : self.stop - self.first]
         for at in range(0, len(part), ROWS):
-            yield Block(self.start + at, part.iloc[at : at + ROWS])
+            yield FrameBlock(self.start + at, part.iloc[at : at + ROWS])
 
 
 def align(start: int, stop: int, n_rows: int) -> tuple[int, int]:

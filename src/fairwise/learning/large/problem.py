@@ -9,35 +9,29 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from fairwise.constraints.groups import parity_moments
-from fairwise.errors import InputError
 from fairwise.learning.deduplication import Placement, relative_losses
 from fairwise.learning.labels import Labels
-from fairwise.learning.large.counting import LabelCounter
-from fairwise.learning.large.passes import Block, Span, over_spans
-from fairwise.learning.large.sums import group_codes
-from fairwise.learning.oracles.base import ClassArray, Classifiers, FloatArray, IntArray, Oracle, RowValues, n_labels
+from fairwise.learning.large.cells import count, histogram
+from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, Oracle, RowValues, n_labels
 from fairwise.learning.oracles.descent import DescentOracle
 from fairwise.learning.oracles.linear import (
     LinearClassifiers,
     RegressionOracle,
     RegressionTerms,
-    label_totals,
     regression_class,
 )
 from fairwise.learning.preparation import PreparedProblem, group_rows
 from fairwise.learning.problem import Points, Problem
-from fairwise.learning.row_kernels import add_breakpoints
 
 if TYPE_CHECKING:
     from distributed import Client
 
-    from fairwise.learning.encoding import TableEncoder
     from fairwise.learning.large.first_pass import TableSummary
     from fairwise.learning.large.table import LargeTable
 
@@ -45,34 +39,6 @@ _MAX_STEPS = 40
 _LEAST_GAIN = 1e-4  # in units of error: a step that gains less is not worth another pass
 _EDGES = 128  # steps tried along each coordinate, from the breakpoints of the first block
 _JUDGED_EDGES = 64  # and from those of judged people
-
-
-@dataclass(frozen=True, eq=False)
-class CellReader:
-    """Everyone in a block as an encoded row and a cell; small enough to be sent to every worker.
-
-    Cell ``F g + y`` is group ``g`` with outcome ``y`` of the ``F`` that occur.
-    """
-
-    features: list[str]
-    outcome: str
-    group_column: str | None
-    groups: list[str]
-    encoder: TableEncoder
-    outcomes: ClassArray
-
-    @classmethod
-    def of(cls, table: LargeTable, summary: TableSummary) -> CellReader:
-        return cls(list(table.features), table.outcome, table.groups, summary.groups, summary.encoder, summary.outcomes)
-
-    def __call__(self, block: Block, order: Literal["C", "F"] = "C") -> tuple[FloatArray, IntArray]:
-        """Encoded rows ``(n, d)``, which lie in memory as ``order`` says, and cells ``(n,)``."""
-        cell = np.zeros(len(block.table), dtype=np.intp)
-        for code, label in enumerate(self.outcomes[1:], 1):
-            cell += code * (block.table[self.outcome] == label).to_numpy(dtype=np.intp)
-        if self.group_column is not None:
-            cell += len(self.outcomes) * group_codes(block.table[self.group_column], self.groups)
-        return self.encoder.encode(block.table[self.features], order=order), cell
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,97 +53,6 @@ class PreparedTable(PreparedProblem):
         """By how much each label but the first costs more than the first ``(F, labels - 1)``; ``(F,)`` of two."""
         more = relative_losses(self.labels.losses)[1]
         return more[:, 0] if more.shape[1] == 1 else more
-
-
-@dataclass(frozen=True, eq=False)
-class Counts:
-    """People by group and outcome ``(G, F)``, and how many get each label but the first ``(G, F, labels - 1, k)``.
-
-    Whole numbers: their sums are exact, in any order. Without groups everyone is in one.
-    """
-
-    people: IntArray
-    given: IntArray
-
-    def errors(self, losses: FloatArray) -> FloatArray:
-        """Mean loss ``(k,)`` of each classifier, where outcomes make labels cost ``losses`` ``(F, labels)``."""
-        first, more = relative_losses(losses)
-        total = self.people.sum(axis=0) @ first + np.tensordot(more, self.given.sum(axis=0), axes=2)
-        return np.asarray(total / self.people.sum())
-
-    def of(self, start: int, end: int) -> Counts:
-        """Of some of the classifiers."""
-        return Counts(self.people, self.given[..., start:end])
-
-
-def count(
-    table: LargeTable, summary: TableSummary, classifiers: LinearClassifiers, client: Client | None = None
-) -> Counts:
-    """Read every row once more."""
-    n_cells, n_outcomes = len(summary.cell_people), len(summary.outcomes)
-    people, given = _no_counts(n_cells, classifiers)
-    counter = None if classifiers.coef.ndim == 3 else LabelCounter.of(classifiers, summary.gram)
-    work = partial(_count_span, CellReader.of(table, summary), n_cells, classifiers, counter)
-    for people_here, given_here in over_spans(table.spans(client), work, client):
-        people += people_here
-        given += given_here
-    if not np.array_equal(people, summary.cell_people):
-        raise InputError(
-            f"{table.name}: its rows changed while they were read: {summary.n_rows} the first time, {people.sum()} now "
-            "(or other outcomes or groups)."
-        )
-    return Counts(people.reshape(-1, n_outcomes), given.reshape(-1, n_outcomes, *given.shape[1:]))
-
-
-def _count_span(
-    read: CellReader, n_cells: int, classifiers: LinearClassifiers, counter: LabelCounter | None, span: Span
-) -> tuple[IntArray, IntArray]:
-    """People of each cell, and how many of them get each label; ``counter`` is that of classifiers of two labels."""
-    people, given = _no_counts(n_cells, classifiers)
-    for block in span.blocks():
-        rows, cell = read(block, order="C" if counter is None else "F")
-        people += np.bincount(cell, minlength=n_cells)
-        if counter is None:
-            one = np.ones((len(rows), given.shape[1]), dtype=np.int32)
-            given += label_totals(rows, classifiers, cell, one, n_cells)
-        else:
-            given[:, 0] += counter.count(rows.T, cell, n_cells)
-    return people, given
-
-
-def _no_counts(n_cells: int, classifiers: LinearClassifiers) -> tuple[IntArray, IntArray]:
-    n_others = classifiers.coef.shape[1] if classifiers.coef.ndim == 3 else 1
-    return np.zeros(n_cells, dtype=np.int64), np.zeros((n_cells, n_others, len(classifiers)), dtype=np.int64)
-
-
-def histogram(
-    table: LargeTable,
-    summary: TableSummary,
-    classifier: LinearClassifiers,
-    edges: FloatArray,
-    client: Client | None = None,
-) -> IntArray:
-    """How many people of each cell have their breakpoint between two edges, ``(1 + d, cells, E + 1)``; one pass.
-
-    ``edges`` ``(1 + d, E)`` are sorted along each coordinate, the intercept's first. Encoded features are never
-    negative, so along any coordinate a person gets label 1 at steps beyond the breakpoint. Whole numbers: exact in any
-    order.
-    """
-    shape = len(edges), len(summary.cell_people), edges.shape[1] + 1
-    work = partial(_sort_span, CellReader.of(table, summary), classifier, edges, shape)
-    people = np.zeros(shape, dtype=np.int64)
-    for here in over_spans(table.spans(client), work, client):
-        people += here
-    return people
-
-
-def _sort_span(
-    read: CellReader, at: LinearClassifiers, edges: FloatArray, shape: tuple[int, int, int], span: Span
-) -> IntArray:
-    people = np.zeros(shape, dtype=np.int64)
-    for rows, cell in map(read, span.blocks()):
-        add_breakpoints(rows, cell, at.coef[0], float(at.intercept[0]), edges, people)
-    return people
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,8 +17,9 @@ import pandas as pd
 
 from fairwise.errors import InputError, quote
 from fairwise.learning import row_kernels
-from fairwise.learning.encoding import MAX_CATEGORIES, is_number, numbers_of
+from fairwise.learning.encoding import LARGEST_EXACT, MAX_CATEGORIES, is_number, numbers_of
 from fairwise.learning.labels import MOST_LABELS
+from fairwise.learning.large.blocks import Block
 from fairwise.learning.oracles.base import FloatArray, IntArray
 from fairwise.tables.ids import text_of
 
@@ -122,11 +123,11 @@ class Sums:
 
 
 def block_sums(
-    start: int, table: pd.DataFrame, outcome: pd.Series, groups: pd.Series | None, centres: Sequence[float]
+    block: Block, features: Sequence[str], outcome: str, groups: str | None, centres: Sequence[float]
 ) -> Sums:
     """Sums over one block of rows; ``centres`` is roughly the least number of each column, for precision only."""
-    n = len(table)
-    read = [_read(table.iloc[:, position]) for position in range(table.shape[1])]
+    n = block.n_rows
+    read = [_read(block, name) for name in features]
     columns = [sums for sums, _ in read]
     keys: list[Key] = []
     for position, (sums, values) in enumerate(read):
@@ -136,8 +137,8 @@ def block_sums(
             keys += [(position, CATEGORY, category) for category in values[1]]
         if sums.n_missing:
             keys.append((position, MISSING, ""))
-    _refuse_many_categories(keys, list(table.columns))
-    cell, cells = _cells(outcome, groups)
+    _refuse_many_categories(keys, features)
+    cell, cells = _cells(block, outcome, groups)
     k = 1 + len(keys)
     width = k if k <= _FEW else -(-k // row_kernels.WIDTH) * row_kernels.WIDTH
     gram, by_cell = np.zeros((k, width)), np.zeros((len(cells), width))
@@ -148,7 +149,7 @@ def block_sums(
             row_kernels.add_column_products(raw, cell[tile], gram, by_cell)
         else:
             row_kernels.add_products(np.ascontiguousarray(raw.T), k, cell[tile], gram, by_cell)
-    return Sums(start, n, centres, columns, keys, gram[:, :k], dict(zip(cells, by_cell[:, :k], strict=True)))
+    return Sums(block.start, n, centres, columns, keys, gram[:, :k], dict(zip(cells, by_cell[:, :k], strict=True)))
 
 
 def _raw(read: list[ColumnRead], centres: Sequence[float], tile: slice, width: int) -> FloatArray:
@@ -173,9 +174,9 @@ def _raw(read: list[ColumnRead], centres: Sequence[float], tile: slice, width: i
     return raw
 
 
-def centres_of(table: pd.DataFrame) -> list[float]:
+def centres_of(block: Block, features: Sequence[str]) -> list[float]:
     """The least number of each column, 0 where there is none."""
-    columns = [_read(table.iloc[:, position])[0] for position in range(table.shape[1])]
+    columns = [_read(block, name)[0] for name in features]
     return [sums.least if sums.is_number and np.isfinite(sums.least) else 0.0 for sums in columns]
 
 
@@ -193,7 +194,14 @@ def _group_texts(groups: pd.Series) -> pd.Series[str]:
     return pd.Series(np.array([text_of(value) for value in values], dtype=object)[codes], index=groups.index)
 
 
-def _read(series: pd.Series) -> ColumnRead:
+def _read(block: Block, name: str) -> ColumnRead:
+    plain = block.numbers(name)
+    if plain is not None:
+        values = plain.astype(float, copy=False)
+        n_missing, *sums = row_kernels.column_sums(values)
+        if sums[0] > -LARGEST_EXACT and sums[1] < LARGEST_EXACT:
+            return NumberSums(True, int(n_missing), *(float(value) for value in sums)), values
+    series = block.table[name]
     if is_number(series):
         values = numbers_of(series)
         n_missing, *sums = row_kernels.column_sums(values)
@@ -207,22 +215,28 @@ def _read(series: pd.Series) -> ColumnRead:
     return NumberSums(kind, int((codes < 0).sum())), (codes.astype(np.intp), [str(text) for text in categories])
 
 
-def _cells(outcome: pd.Series, groups: pd.Series | None) -> tuple[IntArray, list[Cell]]:
+def _cells(block: Block, outcome: str, groups: str | None) -> tuple[IntArray, list[Cell]]:
     """In which cell each row is, and outcome and group of each cell."""
-    label, labels = _labels(outcome)
+    label, labels = _labels(block, outcome)
     if groups is None:
         return label, [(value, "") for value in labels]
-    group, names = pd.factorize(_group_texts(groups))
+    group, names = pd.factorize(_group_texts(block.table[groups]))
     return label * len(names) + group, [(value, str(name)) for value in labels for name in names]
 
 
-def _labels(outcome: pd.Series) -> tuple[IntArray, list[Label]]:
-    missing = outcome.isna().to_numpy()
+def _labels(block: Block, outcome: str) -> tuple[IntArray, list[Label]]:
+    plain = block.numbers(outcome)
+    if plain is not None and plain.dtype == np.int64:
+        codes, labels = row_kernels.label_codes(plain, MOST_LABELS)
+        _refuse_many_labels(labels)
+        return codes, labels.tolist()
+    series = block.table[outcome]
+    missing = series.isna().to_numpy()
     if missing.any():
         raise InputError(
-            f"The outcome is missing for person {quote(outcome.index[missing][0])}. Every person needs one."
+            f"The outcome is missing for person {quote(series.index[missing][0])}. Every person needs one."
         )
-    codes, labels = pd.factorize(outcome)
+    codes, labels = pd.factorize(series)
     _refuse_many_labels(labels)
     return codes.astype(np.intp), [label.item() if isinstance(label, np.generic) else label for label in labels]
 
