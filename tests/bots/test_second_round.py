@@ -17,7 +17,7 @@ from tests.support.two_rounds import (
 )
 
 from fairwise.bots.browser import Page, SeenOpinion
-from fairwise.bots.second_round import read_links, write_links
+from fairwise.bots.return_visits import read_links, write_links
 from fairwise.errors import InputError
 from fairwise.judgments.answer import orient
 from fairwise.simulation import SecondThoughts
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fairwise.bots.participant import BotRun
-    from fairwise.bots.second_round import BotReturn
+    from fairwise.bots.return_visits import BotReturn
     from fairwise.study.folder import StudyFolder
 
 PEOPLE = 8

@@ -13,7 +13,7 @@ import pandas as pd
 
 from fairwise.bots.browser import checked_address
 from fairwise.bots.participant import BotRun, play
-from fairwise.bots.second_round import BotReturn, come_back
+from fairwise.bots.return_visits import BotReturn, come_back
 from fairwise.simulation import SecondThoughts, draw_respondents
 from fairwise.store import deliberation, reasons
 from fairwise.store.engine import database_url, writing_engine

@@ -12,8 +12,7 @@ from fairwise.numbers import counted
 
 if TYPE_CHECKING:
     from fairwise.bots.participant import BotRun
-    from fairwise.bots.second_round import BotReturn
-    from fairwise.bots.vote import BotVotes
+    from fairwise.bots.return_visits import BotReturn, BotVotes
 
 _AGAIN = "Second round"
 
@@ -77,8 +76,7 @@ def bots(
 
     from fairwise.bots.browser import checked_address
     from fairwise.bots.participant import play
-    from fairwise.bots.second_round import come_back, read_links, write_links
-    from fairwise.bots.vote import vote
+    from fairwise.bots.return_visits import come_back, read_links, vote, write_links
     from fairwise.simulation import SecondThoughts, draw_respondents
     from fairwise.study.folder import StudyFolder
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fairwise.errors import InputError
-from fairwise.store.fit_files import FrontierPoint
+from fairwise.store.fit_results import FrontierPoint
 from fairwise.web.console.fit_views import aims_of, choices_of
 from fairwise.web.console.model_facts import person_fields, person_of, results_by_group
 from fairwise.web.shared.forms import Form

@@ -8,7 +8,7 @@ import pytest
 
 from fairwise.constraints.violations import Treatment
 from fairwise.judgments import Answer
-from fairwise.store.fit_files import Absence
+from fairwise.store.fit_results import Absence
 from fairwise.study.cards import Card, Row
 from fairwise.study.languages import language
 from fairwise.study.settings import StudySettings

@@ -8,7 +8,7 @@ from math import isnan
 from typing import NamedTuple
 
 from fairwise.numbers import share_difference
-from fairwise.store.fit_files import Summary
+from fairwise.store.fit_results import Summary
 from fairwise.study.decisions import Amount
 from fairwise.study.languages import Language, marked
 

@@ -17,8 +17,8 @@ from fairwise.errors import InputError
 from fairwise.judgments import Answer
 from fairwise.store.answers import anyone_answered
 from fairwise.store.export import participant_counts
-from fairwise.store.fit_effects import effects_found
-from fairwise.store.fit_files import MODEL, PRICES, REPORT, Fitted, FrontierPoint, may_hold_answers
+from fairwise.store.fit_files import MODEL, PRICES, REPORT, Fitted, may_hold_answers
+from fairwise.store.fit_results import FrontierPoint
 from fairwise.store.jobs import Job, all_jobs, find_job, submit, want_cancel
 from fairwise.store.study_state import choose, standing
 from fairwise.study.fit_choices import (
@@ -199,7 +199,7 @@ class FitPages(ConsolePages):
             is_withheld=model is not None and await self._beside(may_hold_answers, model),
             has_prices=fitted is not None and fitted.file(PRICES) is not None,
             influence=None if fitted is None else await self._beside(lambda: fitted.influence),
-            talked=None if fitted is None else await self._beside(effects_found, fitted, _spoken(request).code),
+            talked=None if fitted is None else await self._beside(fitted.effects, _spoken(request).code),
             rules=None if fitted is None else await self._beside(fitted.rules, _spoken(request).code),
             points=points,
             figure=_figure(points, study),

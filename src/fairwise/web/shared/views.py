@@ -14,7 +14,8 @@ from fairwise.judgments import Answer
 from fairwise.judgments.table import MEASURED_ONLY
 from fairwise.store.answers import current_answers
 from fairwise.store.export import judge_name
-from fairwise.store.fit_files import Absence, Fitted
+from fairwise.store.fit_files import Fitted
+from fairwise.store.fit_results import Absence
 from fairwise.store.jobs import Job
 from fairwise.store.talking import InRoom
 from fairwise.study.cards import Card
