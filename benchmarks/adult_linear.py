@@ -38,7 +38,7 @@ def run() -> Row:
         bar=f"≤ {_BAR:.0f} s, median of {_PANELS} panels",
         measured=f"{median(times):.1f} s ({min(times):.1f} to {max(times):.1f} s)",
         reached=median(times) <= _BAR,
-        notes="With this many numbers the search ends after 70 questions to its oracle, and the fit warns where it "
+        notes="With this many numbers the search ends after 100 questions to its oracle, and the fit warns where it "
         "could have gone on.\n\n" + table(header, lines),
         ratios={"bar / seconds": _BAR / median(times)},
     )

@@ -11,7 +11,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from fairwise.learning.deduplication import merge_equal
 from fairwise.learning.oracles import descent
 from fairwise.learning.oracles.descent import DescentOracle
-from fairwise.learning.oracles.descent_kernels import Columns, descend
+from fairwise.learning.oracles.descent_kernels import Columns, descend, step_between, total_costs
 from fairwise.learning.oracles.linear import LinearClassifiers, RegressionOracle
 
 if TYPE_CHECKING:
@@ -261,6 +261,26 @@ def test_among_equal_costs_the_middle_of_the_widest_interval_is_taken() -> None:
     coef = np.ones(1)
     assert descend(Columns.of(at.T), cost, coef, -100.0, 1, 0.0, None) == pytest.approx(-5.5)
     assert coef.tolist() == [1.0]
+
+
+@pytest.mark.parametrize(("low", "high"), [(1.0, 2.0), (1.0, 90.0), (-90.0, -1.0), (-np.inf, 3.0), (2.0, np.inf)])
+def test_a_step_ends_in_its_interval_and_not_far_from_the_nearer_end(low: float, high: float) -> None:
+    step = step_between(low, high, 4.0)
+    assert low < step < high
+    assert min(step - low, high - step) == min((high - low) / 2, 4.0)
+    assert abs(step) <= min(abs(low), abs(high)) + 4.0
+    assert low * 1e20 < step_between(low * 1e20, high * 1e20, 4.0) < high * 1e20  # whatever the units
+
+
+@pytest.mark.parametrize("kind", ["smooth", "counts", "levels"])
+def test_costs_by_columns_are_those_by_rows(kind: str) -> None:
+    rng = np.random.default_rng(9)
+    rows = people(rng, kind, 2500)
+    some = LinearClassifiers(rng.normal(size=(5, rows.shape[1])).round(1), rng.normal(size=5).round(1))
+    cost = rng.normal(size=len(rows))
+    np.testing.assert_array_equal(
+        total_costs(Columns.of(rows), cost, some.coef, some.intercept), some.total_costs(rows, cost)
+    )
 
 
 @pytest.mark.parametrize("seed", range(5))

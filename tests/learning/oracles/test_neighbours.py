@@ -8,7 +8,8 @@ import pytest
 from fairwise.learning.oracles import neighbours as module
 from fairwise.learning.oracles.base import FloatArray, IntArray
 from fairwise.learning.oracles.descent import DescentOracle
-from fairwise.learning.oracles.descent_kernels import Columns
+from fairwise.learning.oracles.descent_kernels import Columns, scores
+from fairwise.learning.oracles.line_kernels import labels_after
 from fairwise.learning.oracles.linear import LinearClassifiers, RegressionOracle
 from fairwise.learning.oracles.neighbours import Neighbours
 
@@ -47,9 +48,11 @@ def test_the_cheapest_step_of_all_is_found(seed: int) -> None:
     neighbours = Neighbours(Columns.of(rows), error_cost, judged)
     for one in known:
         neighbours.remember(one)
-    found = neighbours.cheapest(cost, 5).total_costs(rows, cost)
+    found, labels = neighbours.best_of_each(cost, 5, np.inf)
     expected = sorted(least_of_steps(one, rows, cost) for one in known)
-    np.testing.assert_allclose(found, expected, atol=1e-12)
+    np.testing.assert_allclose(labels @ cost, expected, atol=1e-12)
+    np.testing.assert_array_equal(labels, found.labels(rows))
+    assert neighbours.cheapest(cost).total_costs(rows, cost)[0] == pytest.approx(expected[0])
 
 
 def test_what_is_of_no_use_for_longest_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,12 +61,12 @@ def test_what_is_of_no_use_for_longest_is_forgotten(monkeypatch: pytest.MonkeyPa
     neighbours = Neighbours(Columns.of(rows), error_cost, judged)
     good = RegressionOracle(rows, np.ones(len(rows))).best_response(cost)
     neighbours.remember(good)
-    least = float(neighbours.cheapest(cost, 1).total_costs(rows, cost)[0])
+    least = float(neighbours.cheapest(cost).total_costs(rows, cost)[0])
     for _ in range(40):
         neighbours.remember(LinearClassifiers(np.zeros((1, rows.shape[1])), np.ones(1)))
-        neighbours.cheapest(cost, 1)
+        neighbours.cheapest(cost)
     assert len(neighbours) == module.FEWEST
-    assert float(neighbours.cheapest(cost, 1).total_costs(rows, cost)[0]) <= least
+    assert float(neighbours.cheapest(cost).total_costs(rows, cost)[0]) <= least
 
 
 def test_costs_elsewhere_do_not_suit() -> None:
@@ -95,6 +98,32 @@ def test_variations_are_single_steps_with_their_labels() -> None:
     np.testing.assert_array_equal(varied[1], varied[0].labels(rows))
     assert float(varied[1][0] @ cost) == pytest.approx(least_of_steps(known, rows, cost))
     assert oracle.variations(cost, float(varied[1][0] @ cost), 8) is None
+
+
+@pytest.mark.parametrize("j", [-1, 0, 1, 2])
+def test_labels_after_a_step_are_those_of_the_sum_even_where_it_is_only_rounding(j: int) -> None:
+    rng = np.random.default_rng(5)
+    sparse = rng.choice([-1, 1, 2], 3000) * (rng.random(3000) < 0.1)
+    rows = np.column_stack([rng.integers(-3, 4, 3000), rng.random(3000) < 0.5, sparse]).astype(float)
+    columns, coef, intercept, step = Columns.of(rows), np.array([0.1, 0.3, 0.7]), 0.2, -0.2
+    scores(columns, coef, intercept, before := np.empty(len(rows)))
+    coef, intercept = coef + step * (np.arange(3) == j), intercept + step * (j < 0)
+    expected = LinearClassifiers(coef[None], np.array([intercept])).labels(rows)[0]
+    moved = before + step * (rows[:, j] if j >= 0 else 1.0)
+    assert (np.abs(moved) < 1e-14).any()  # the examples are there
+    labels = np.empty(len(rows), dtype=np.uint8)
+    labels_after(columns, j, step, coef, intercept, before, 1e-12, labels)
+    np.testing.assert_array_equal(labels, expected)
+
+
+def test_labels_of_an_answer_are_known_and_of_nothing_else() -> None:
+    rows, error_cost, judged, cost = example(6)
+    oracle = DescentOracle(rows, np.ones(len(rows)), error_cost, judged=judged)
+    first = oracle.best_response(error_cost)
+    assert oracle.known_labels(first) is not None
+    answer = oracle.best_response(cost, first)
+    np.testing.assert_array_equal(oracle.known_labels(answer), answer.labels(rows))
+    assert oracle.known_labels(first) is None
 
 
 def test_the_same_questions_get_the_same_answers() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, LabelArray, Oracle
-from fairwise.learning.oracles.descent_kernels import Columns, descend
+from fairwise.learning.oracles.descent_kernels import Columns, descend, total_costs
 from fairwise.learning.oracles.label_scores import LEAST_GAIN, MAX_SWEEPS, descend_labels, multinomial_regression
 from fairwise.learning.oracles.linear import MANY_LABELS, LinearClassifiers, RegressionOracle, RegressionTerms
 from fairwise.learning.oracles.neighbours import Neighbours
@@ -17,10 +17,10 @@ _LARGE = 1_000_000  # a matrix of more numbers than this is searched from the ch
 _ROUNDING = 1e-9
 _KICKS = 20  # how often the search for the least error is thrown off and started again from there
 _TRIES = 1  # how often any other answer is, where it is no better than what is known
-_LIGHTLY = 0.1  # and by which share of its size
+_LIGHTLY = 0.3  # and by which share of its size
 _FIRST = np.zeros(1, dtype=np.intp)  # of those known, the cheapest
 _LEAST_GAIN_LARGE = 1e-3  # of a sweep there: the next answer goes on from where this one ended
-_MAX_ITER_LARGE = 70  # an answer takes tenths of a second, and brings many variations
+_MAX_ITER_LARGE = 100  # an answer takes hundredths of a second, and brings many variations
 _CAUTION = 2.0  # standard deviations by which a step of the plain model must gain: the usual measure of chance
 
 
@@ -66,7 +66,7 @@ class DescentOracle(Oracle):
         n_labels: int = 2,
         judged: IntArray | None = None,
     ) -> None:
-        # At a mean weight of 1, as steps have a size: only the proportions of weights matter.
+        # At a mean weight of 1: only the proportions of weights matter.
         self.regression = RegressionOracle(rows, multiplicity / multiplicity.mean(), n_labels)
         if n_labels > 2:
             self.hypothesis_class = MANY_LABELS.format("coordinate descent on the cost, label by label")
@@ -104,39 +104,40 @@ class DescentOracle(Oracle):
             neighbours.remember(best)
         return best
 
+    def known_labels(self, response: Classifiers) -> LabelArray | None:
+        return None if self._neighbours is None else self._neighbours.known_labels(response)
+
     def variations(self, cost: FloatArray, below: float, most: int) -> tuple[Classifiers, LabelArray] | None:
         if self._neighbours is None or not len(self._neighbours):
             return None
-        found = self._neighbours.cheapest(cost, most, below)
-        return (found, found.labels(self.rows)) if len(found) else None
+        found, labels = self._neighbours.best_of_each(cost, most, below)
+        return (found, labels) if len(found) else None
 
     def _search(self, cost: FloatArray, known: LinearClassifiers | None) -> LinearClassifiers:
         """From the regression and the cheapest that are known; on a large table from the cheapest of all only."""
         starts = self.regression.best_response(cost)
         if known is not None:
-            cheapest = np.argsort(known.total_costs(self.rows, cost), kind="stable")[: _STARTS - 1]
+            cheapest = np.argsort(self._total_costs(known, cost), kind="stable")[: _STARTS - 1]
             starts = starts.joined(known.take(cheapest))
         if not self.cheap:
-            starts = starts.take(np.argmin(starts.total_costs(self.rows, cost), keepdims=True))
-        return self._descend(starts, cost)
+            starts = starts.take(np.argmin(self._total_costs(starts, cost), keepdims=True))
+        return self._descend(starts, cost)[0]
 
     def _search_nearby(self, cost: FloatArray, known: LinearClassifiers, neighbours: Neighbours) -> LinearClassifiers:
         """From the cheapest of all single steps, or the regression; and where that ends no lower, from near the best.
 
         The answer is new: it is the cheapest found now, though one that is known may be as cheap.
         """
-        starts = neighbours.cheapest(cost, 1).joined(self.regression.best_response(cost)).joined(known.take(_FIRST))
-        total = starts.total_costs(self.rows, cost)
-        enough = LEAST_GAIN if self.cheap else _LEAST_GAIN_LARGE
-        best = self._descend(starts.take(np.argmin(total[:2], keepdims=True)), cost, least_gain=enough)
-        least, lowest = float(best.total_costs(self.rows, cost)[0]), float(total.min()) - _ROUNDING
+        starts = neighbours.cheapest(cost).joined(self.regression.best_response(cost)).joined(known.take(_FIRST))
+        total = self._total_costs(starts, cost)
+        enough, lowest = LEAST_GAIN if self.cheap else _LEAST_GAIN_LARGE, float(total.min()) - _ROUNDING
+        best, least = self._descend(starts.take(np.argmin(total[:2], keepdims=True)), cost, least_gain=enough)
         for _ in range(_TRIES):
             if least < lowest:
                 break
-            found = self._descend(self._disturbed(best, _LIGHTLY, self._random), cost, least_gain=enough)
-            cost_found = float(found.total_costs(self.rows, cost)[0])
-            if cost_found < least - _ROUNDING:
-                best, least = found, cost_found
+            found, total_found = self._descend(self._disturbed(best, _LIGHTLY, self._random), cost, least_gain=enough)
+            if total_found < least - _ROUNDING:
+                best, least = found, total_found
         return best
 
     @staticmethod
@@ -155,14 +156,13 @@ class DescentOracle(Oracle):
         if error_cost.ndim > 1:
             return LinearClassifiers(*multinomial_regression(self.rows, error_cost))
         least_squares = self.regression.best_response(error_cost)
-        at_most = least_squares.total_costs(self.rows, error_cost)[0]
+        at_most = self._total_costs(least_squares, error_cost)[0]
         if (error_cost > 0).any() and (error_cost < 0).any():
-            careful = self._descend(
-                _logistic_regression(self.rows, self._multiplicity, error_cost), error_cost, _CAUTION
-            )
-            if careful.total_costs(self.rows, error_cost)[0] <= at_most:
+            logistic = _logistic_regression(self.rows, self._multiplicity, error_cost)
+            careful, total = self._descend(logistic, error_cost, _CAUTION)
+            if total <= at_most:
                 return careful
-        return self._descend(least_squares, error_cost, _CAUTION)
+        return self._descend(least_squares, error_cost, _CAUTION)[0]
 
     def _descend(
         self,
@@ -170,8 +170,8 @@ class DescentOracle(Oracle):
         cost: FloatArray,
         caution: float | None = None,
         least_gain: float = LEAST_GAIN,
-    ) -> LinearClassifiers:
-        """The cheapest of the starts and of where descending from each leads."""
+    ) -> tuple[LinearClassifiers, float]:
+        """The cheapest of the starts and of where descending from each leads, and what it costs."""
         coef, intercept = starts.coef.copy(), starts.intercept.copy()
         for t in range(len(starts)):
             if cost.ndim > 1:
@@ -179,15 +179,21 @@ class DescentOracle(Oracle):
                 continue
             intercept[t] = descend(self.columns, cost, coef[t], intercept[t], MAX_SWEEPS, least_gain, caution)
         candidates = LinearClassifiers(coef, intercept).joined(starts)
-        return candidates.take(np.argmin(candidates.total_costs(self.rows, cost), keepdims=True))
+        total = self._total_costs(candidates, cost)
+        return candidates.take(np.argmin(total, keepdims=True)), float(total.min())
+
+    def _total_costs(self, classifiers: LinearClassifiers, cost: FloatArray) -> FloatArray:
+        """Of each of some classifiers ``(k,)``."""
+        if cost.ndim > 1:
+            return classifiers.total_costs(self.rows, cost)
+        return np.asarray(total_costs(self.columns, cost, classifiers.coef, classifiers.intercept))
 
     def _kick(self, best: LinearClassifiers, cost: FloatArray) -> LinearClassifiers:
         """Iterated local search: disturb the best so far by about its own size, descend, keep the cheaper."""
         random = np.random.default_rng(0)
-        least = float(best.total_costs(self.rows, cost)[0])
+        least = float(self._total_costs(best, cost)[0])
         for _ in range(_KICKS):
-            candidate = self._descend(self._disturbed(best, 1.0, random), cost)
-            total = float(candidate.total_costs(self.rows, cost)[0])
+            candidate, total = self._descend(self._disturbed(best, 1.0, random), cost)
             if total < least - _ROUNDING:
                 best, least = candidate, total
         return best

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 _SPARSE = 0.25  # share of rows that are not 0, up to which a column is searched by these alone
 _MANY = 2000  # of fewer rows, sorting some again takes as long as looking at all
 _FEW_TO_SORT = 32
+_APART = 1e-9  # relative: a step this far from a breakpoint is beyond it
 
 
 class Columns(NamedTuple):
@@ -188,6 +189,20 @@ def scores(table, coef, intercept, score):
 
 
 @numba.njit(cache=True, nogil=True)
+def total_costs(table, cost, coef, intercept):
+    """``sum_p cost[p] h_t(p)`` of classifiers ``(k, d)``, ``(k,)``: the numbers of ``linear_kernels.exact``.
+
+    Sums are added in the same order, but column by column, of which sparse ones have few rows.
+    """
+    score, totals = np.empty(len(cost)), np.zeros(len(intercept))
+    for t in range(len(intercept)):
+        scores(table, coef[t], intercept[t], score)
+        for p in range(len(cost)):
+            totals[t] += cost[p] if score[p] > 0.0 else 0.0
+    return totals
+
+
+@numba.njit(cache=True, nogil=True)
 def moves_alike(table, j):
     """Whether a step along coordinate ``j``, the intercept if -1, moves all rows alike that it moves: see below."""
     return j < 0 or (table.levels[j] != 0.0 and table.starts[j] == table.starts[j + 1])
@@ -245,13 +260,35 @@ def is_behind(columns, j, at, p):
 
 
 @numba.njit(cache=True, nogil=True)
+def mean_size(score):
+    """The mean absolute score, the unit in which steps are measured."""
+    total = 0.0
+    for value in score:
+        total += abs(value)
+    return total / len(score) if total > 0.0 else 1.0
+
+
+@numba.njit(cache=True, nogil=True)
+def step_between(low, high, reach):
+    """A step to the middle of an interval; in a wide one to ``reach`` behind its nearer end, so that scores stay small.
+
+    Scores of very different sizes would lose digits, and leave the steps after this one little to choose from.
+    """
+    from_high = high < 0.0 or low == -np.inf
+    near = high if from_high else low
+    far = min(0.5 * (high - low), max(reach, _APART * abs(near)))
+    return near - far if from_high else near + far
+
+
+@numba.njit(cache=True, nogil=True)
 def descend(table, cost, coef, intercept, max_sweeps, least_gain, caution):
     """Exact coordinate line searches on ``sum_p cost[p] h(p)``, in place on ``coef`` (d,); returns the intercept.
 
     ``table`` is :class:`Columns`. Along coordinate ``j`` the label of a row changes only where the step passes
-    ``-score / x_j``: sort these breakpoints, run the cumulative cost over them, and step to the middle of the cheapest
-    interval (the widest among equals, for a margin against rounding). A step along a column of one level moves some
-    rows together, so that two sorted lists of scores are merged; a step of the intercept moves all alike.
+    ``-score / x_j``: sort these breakpoints, run the cumulative cost over them, and step into the cheapest interval
+    (the widest among equals, for a margin against rounding; see :func:`step_between`). A step along a column of one
+    level moves some rows together, so that two sorted lists of scores are merged; a step of the intercept moves all
+    alike.
     Stops when every coordinate in turn has gained nothing, or a sweep less than ``least_gain``.
 
     Unless ``caution`` is None, for which numba compiles a loop without it, a step costs ``caution * sqrt(sum of
@@ -268,6 +305,7 @@ def descend(table, cost, coef, intercept, max_sweeps, least_gain, caution):
         # Scores follow each step; computed anew in every sweep, so that rounding cannot add up.
         scores(table, coef, intercept, score)
         scores_sorted = False
+        reach = mean_size(score)
         for j in range(-1, d):
             if stale > d:
                 return intercept
@@ -286,7 +324,7 @@ def descend(table, cost, coef, intercept, max_sweeps, least_gain, caution):
                     if is_behind(columns, j, at[q], row[q]):
                         passed += gain[q] ** 2
                 best = caution * np.sqrt(passed)
-            best_step = at[0] - 1.0
+            best_step = step_between(-np.inf, at[0], reach)
             best_width = np.inf
             here = running = 0.0
             for q in range(count):
@@ -297,15 +335,12 @@ def descend(table, cost, coef, intercept, max_sweeps, least_gain, caution):
                 if caution is not None:
                     passed -= gain[q] ** 2
                 if running < best + 1e-14:
-                    if q + 1 < count:
-                        width = at[q + 1] - low
-                        step = low + 0.5 * width
-                        # The interval must be real in floating point, or the step would land on a breakpoint.
-                        if not (low < step < at[q + 1]):
-                            continue
-                    else:
-                        width = np.inf
-                        step = low + 1.0
+                    high = at[q + 1] if q + 1 < count else np.inf
+                    width = high - low
+                    step = step_between(low, high, reach)
+                    # The interval must be real in floating point, or the step would land on a breakpoint.
+                    if not (low < step < high):
+                        continue
                     total = running
                     if caution is not None:
                         total += caution * np.sqrt(abs(passed))

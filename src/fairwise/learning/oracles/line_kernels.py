@@ -11,29 +11,37 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from fairwise.learning.oracles.descent_kernels import breakpoints, empty_line, is_behind, scores, sorted_order
+from fairwise.learning.oracles.descent_kernels import (
+    breakpoints,
+    empty_line,
+    is_behind,
+    mean_size,
+    scores,
+    sorted_order,
+    step_between,
+)
 
 _SAME = 1e-14  # costs that differ by less are equal
 
 
 @numba.njit(cache=True, nogil=True)
-def tabulate(table, cost, coef, intercept, number, starts, passed, least, step, labels):
+def tabulate(table, cost, coef, intercept, number, starts, passed, least, step, labels, score):
     """Fill the table of one classifier.
 
     ``table`` is ``Columns``, ``number`` (n,) which judged point each row is, -1 for none, and ``starts`` (d + 2,) where
     each coordinate's stretches begin, that of the intercept first. A coordinate that moves ``m`` judged points has
     ``m`` entries in ``passed``, ``1 + number`` of each in the order of their breakpoints, negative where the label
     falls; and ``m + 1`` entries in ``least``, the least cost in each stretch, and ``step``, where that is.
-    ``labels`` are those of judged points now.
+    ``labels`` are those of judged points now, ``score`` (n,) the sums of all.
     """
     columns = table.values
     d, n = columns.shape
-    score, by_score, line = np.empty(n), np.empty(n, dtype=np.int64), empty_line(n)
+    by_score, line = np.empty(n, dtype=np.int64), empty_line(n)
     at, gain, row = line.at, line.gain, line.row
     counted = (cost != 0.0) | (number >= 0)
     scores(table, coef, intercept, score)
     sorted_order(score, by_score, line.spare)
-    here = 0.0
+    here, reach = 0.0, mean_size(score)
     for p in range(n):
         if score[p] > 0.0:
             here += cost[p]
@@ -47,7 +55,7 @@ def tabulate(table, cost, coef, intercept, number, starts, passed, least, step, 
                 running -= gain[q]
         entry, place = starts[j + 1], starts[j + 1] + j + 1
         least[place] = running
-        step[place] = at[0] - 1.0 if count else 0.0
+        step[place] = step_between(-np.inf, at[0], reach) if count else 0.0
         width = np.inf
         for q in range(count):
             p, low = row[q], at[q]
@@ -60,7 +68,7 @@ def tabulate(table, cost, coef, intercept, number, starts, passed, least, step, 
                 width = 0.0
             if running < least[place] + _SAME:
                 high = at[q + 1] if q + 1 < count else np.inf
-                middle = low + 0.5 * (high - low) if q + 1 < count else low + 1.0
+                middle = step_between(low, high, reach)
                 # The interval must be real in floating point, or the step would land on a breakpoint.
                 if low < middle < high and (running < least[place] - _SAME or high - low > width):
                     least[place] = running
@@ -100,3 +108,26 @@ def cheapest(which, starts, passed, least, labels, extra, far_left, value, place
             if low < value[r]:
                 value[r] = low
                 place[r] = where
+
+
+@numba.njit(cache=True, nogil=True)
+def labels_after(table, j, step, coef, intercept, score, unsure, labels):
+    """Write the labels (n,) after a step along coordinate ``j``, the intercept if -1, that ``coef`` has taken already.
+
+    ``score`` is from before. Only rows that the step moves can change, and their sums are known up to rounding; one
+    that is no larger than ``unsure`` is added again in the order of the columns, as it is for any label.
+    """
+    columns, _, starts, members = table
+    d, n = columns.shape
+    own = members[starts[j] : starts[j + 1]] if j >= 0 else members[:0]
+    for p in range(n):
+        labels[p] = score[p] > 0.0
+    for q in range(len(own) or n):
+        p = own[q] if len(own) else q
+        x = columns[j, p] if j >= 0 else 1.0
+        after = score[p] + step * x
+        if x != 0.0 and not abs(after) > unsure:
+            after = intercept
+            for i in range(d):
+                after += coef[i] * columns[i, p]
+        labels[p] = after > 0.0

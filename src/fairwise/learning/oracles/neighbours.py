@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairwise.learning.oracles.base import FloatArray, IntArray
+from fairwise.learning.oracles.base import FloatArray, IntArray, LabelArray
 from fairwise.learning.oracles.descent_kernels import Columns
-from fairwise.learning.oracles.line_kernels import cheapest, tabulate
+from fairwise.learning.oracles.line_kernels import cheapest, labels_after, tabulate
 from fairwise.learning.oracles.linear import LinearClassifiers
 
 _MEMORY = 1 << 26  # bytes for all tables
+_ROUNDING = 2.0**-48  # relative, of one product and sum
 FEWEST = 8  # there is room for so many, however large
 
 
@@ -34,18 +35,20 @@ class Neighbours:
     def __init__(self, columns: Columns, error_cost: FloatArray, judged: IntArray) -> None:
         self._columns, self._error_cost = columns, error_cost
         self._judged = np.unique(judged)
+        self._largest = np.append(1.0, np.abs(columns.values).max(axis=1))
         self._number = np.full(len(error_cost), -1, dtype=np.int64)
         self._number[self._judged] = np.arange(len(self._judged))
         rows = np.concatenate([np.ones((1, len(self._judged))), columns.values[:, self._judged]])
         self._starts = np.concatenate([[0], np.cumsum((rows != 0.0).sum(axis=1))]).astype(np.int64)
         self._negative = (rows < 0.0).astype(float)
         entries, places = int(self._starts[-1]), int(self._starts[-1]) + len(rows)
-        self._most = max(FEWEST, _MEMORY // (4 * entries + 16 * places + 1))
+        self._most = max(FEWEST, _MEMORY // (4 * entries + 16 * places + 8 * len(error_cost) + 1))
         self._passed = np.empty((0, entries), dtype=np.int32)
         self._least, self._step = np.empty((0, places)), np.empty((0, places))
-        self._labels = np.empty((0, len(self._judged)), dtype=np.int8)
+        self._labels, self._score = np.empty((0, len(self._judged)), dtype=np.int8), np.empty((0, len(error_cost)))
         self._coef, self._intercept = np.empty((0, len(rows) - 1)), np.empty(0)
         self._count = 0
+        self._newest: tuple[LinearClassifiers | None, int] = None, 0
         self._used = np.empty(0, dtype=np.int64)
         self._clock = 0
 
@@ -69,6 +72,7 @@ class Neighbours:
             t = int(np.argmin(self._used))
         self._coef[t], self._intercept[t] = one.coef[0], one.intercept[0]
         self._used[t] = self._clock
+        self._newest = one, t
         tabulate(
             self._columns,
             self._error_cost,
@@ -80,10 +84,35 @@ class Neighbours:
             self._least[t],
             self._step[t],
             self._labels[t],
+            self._score[t],
         )
 
-    def cheapest(self, cost: FloatArray, most: int, below: float = np.inf) -> LinearClassifiers:
-        """The cheapest step from each of the classifiers, the ``most`` best of these that cost less than ``below``."""
+    def known_labels(self, one: object) -> LabelArray | None:
+        """Labels ``(1, P)`` of what was remembered last."""
+        newest, t = self._newest
+        return (self._score[t : t + 1] > 0.0).astype(np.uint8) if one is newest else None
+
+    def cheapest(self, cost: FloatArray) -> LinearClassifiers:
+        """The cheapest of all steps from all classifiers."""
+        return self._after(*self._best_steps(cost, 1, np.inf))
+
+    def best_of_each(self, cost: FloatArray, most: int, below: float) -> tuple[LinearClassifiers, LabelArray]:
+        """The cheapest step from each classifier, the ``most`` best that cost less than ``below``, with all labels."""
+        which, coordinate, step = self._best_steps(cost, most, below)
+        found = self._after(which, coordinate, step)
+        # Two sums of d + 1 products, of which one has two parts: how far apart they can be, and to spare.
+        size = (
+            np.abs(found.intercept) + np.abs(found.coef) @ self._largest[1:] + np.abs(step) * self._largest[coordinate]
+        )
+        unsure = _ROUNDING * len(self._largest) * size
+        labels = np.empty((len(found), self._score.shape[1]), dtype=np.uint8)
+        for t, before in enumerate(self._score[which]):
+            own = coordinate[t] - 1, step[t], found.coef[t], found.intercept[t]
+            labels_after(self._columns, *own, before, unsure[t], labels[t])
+        return found, labels
+
+    def _best_steps(self, cost: FloatArray, most: int, below: float) -> tuple[IntArray, IntArray, FloatArray]:
+        """From which classifiers, along which coordinates, the intercept being 0, and how far."""
         extra = cost[self._judged] - self._error_cost[self._judged]
         which = np.arange(self._count)
         value, place = np.empty(len(which)), np.empty(len(which), dtype=np.int64)
@@ -96,13 +125,16 @@ class Neighbours:
         self._used[best] = self._clock
         first = self._starts[:-1] + np.arange(len(self._starts) - 1)
         coordinate = np.searchsorted(first, place[best], side="right") - 1
-        beta = np.concatenate([self._intercept[best, None], self._coef[best]], axis=1)
-        beta[np.arange(len(best)), coordinate] += self._step[best, place[best]]
+        return best, coordinate, self._step[best, place[best]]
+
+    def _after(self, which: IntArray, coordinate: IntArray, step: FloatArray) -> LinearClassifiers:
+        beta = np.concatenate([self._intercept[which, None], self._coef[which]], axis=1)
+        beta[np.arange(len(which)), coordinate] += step
         return LinearClassifiers(beta[:, 1:].copy(), beta[:, 0].copy())
 
     def _grow(self) -> None:
         size = min(self._most, max(16, 2 * self._count))
-        for name in ("_passed", "_least", "_step", "_labels", "_coef", "_intercept", "_used"):
+        for name in ("_passed", "_least", "_step", "_labels", "_score", "_coef", "_intercept", "_used"):
             old = getattr(self, name)
             new = np.zeros((size, *old.shape[1:]), dtype=old.dtype)
             new[: len(old)] = old

@@ -47,8 +47,15 @@ def add_rows(
     lp.addRows(len(lower), lower, upper, len(indices), starts, indices, values)
 
 
-def add_columns(lp: highspy.Highs, costs: FloatArray, entries: Sequence[tuple[IntArray, FloatArray]]) -> None:
-    starts, indices, values = _pack(entries, len(costs))
+def add_columns(
+    lp: highspy.Highs, costs: FloatArray, rows: IntArray | None = None, coefficients: FloatArray | None = None
+) -> None:
+    """Columns of nonnegative variables, with ``coefficients`` ``(r, k)`` in the ``rows`` ``(r,)``; None for nowhere."""
+    starts, indices, values = _pack([], len(costs))
+    if rows is not None and coefficients is not None:
+        column, place = np.nonzero(coefficients.T)
+        starts = np.searchsorted(column, np.arange(len(costs))).astype(np.int32)
+        indices, values = rows[place].astype(np.int32), coefficients[place, column]
     none, open_end = np.zeros(len(costs)), np.full(len(costs), INFINITY)
     lp.addCols(len(costs), costs, none, open_end, len(indices), starts, indices, values)
 

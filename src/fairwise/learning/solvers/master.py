@@ -151,7 +151,7 @@ class Master:
         self._last = np.empty(0)  # weights of the last solution, where there is one
         self._lp = quiet_highs()
         # Excess variables first, so that a classifier's column is simply its number behind them.
-        add_columns(self._lp, np.zeros(len(self._groups)), [])
+        add_columns(self._lp, np.zeros(len(self._groups)))
         add_rows(self._lp, np.array([1.0]), np.array([1.0]), [])
         self._budget_scale = np.zeros(self._n_budgets)
         np.maximum.at(self._budget_scale, self._groups.budget, self._groups.scale)
@@ -208,7 +208,8 @@ class Master:
                 self._add_cuts(cuts, problem.row_limits)
                 continue
             reduced = self.costs(multipliers) - float(dual[0])
-            missed = np.intersect1d(np.flatnonzero(reduced < -FEASIBLE), self._outside)
+            outside = self._outside
+            missed = outside[reduced[outside] < -FEASIBLE]
             if not len(missed):
                 break
             self._enter(missed)
@@ -263,7 +264,9 @@ class Master:
 
     @property
     def _outside(self) -> IntArray:
-        return np.setdiff1d(np.arange(len(self)), self._inside)
+        outside = np.ones(len(self), dtype=bool)
+        outside[self._inside] = False
+        return np.flatnonzero(outside)
 
     def _run(self) -> tuple[FloatArray, FloatArray]:
         try:
@@ -278,11 +281,8 @@ class Master:
         """Put columns into the programme."""
         on_cuts = _on_columns(self._cut_matrix, self.values[which])
         first_cut = 1 + self._n_budgets
-        entries = []
-        for column in on_cuts.T:
-            touched = np.flatnonzero(column)
-            entries.append((np.append(0, first_cut + touched), np.append(1.0, column[touched])))
-        add_columns(self._lp, self.errors[which], entries)
+        rows = np.append(0, np.arange(first_cut, first_cut + len(on_cuts)))
+        add_columns(self._lp, self.errors[which], rows, np.concatenate([np.ones((1, len(which))), on_cuts]))
         self._inside = np.append(self._inside, which)
 
     def _leave(self, weights: FloatArray, reduced: FloatArray) -> None:
@@ -369,8 +369,10 @@ class Master:
         """HiGHS gives a ``<=`` row of a minimisation a dual of at most 0."""
         prices = np.maximum(-dual, 0.0)
         first_cut = 1 + self._n_budgets
-        pairs = prices[first_cut:] @ self._cut_matrix if self._cuts else np.zeros(n_rows)
-        return Multipliers(np.asarray(pairs), prices[1:first_cut] / self._budget_scale)
+        cuts = self._cut_matrix
+        paid = np.repeat(prices[first_cut:], np.diff(cuts.indptr)) * cuts.data
+        on_rows = np.bincount(cuts.indices, paid, minlength=n_rows)  # of nothing they are whole numbers
+        return Multipliers(on_rows.astype(float), prices[1:first_cut] / self._budget_scale)
 
 
 def _on_columns(cuts: scipy.sparse.csr_array, values: RowValues) -> FloatArray:

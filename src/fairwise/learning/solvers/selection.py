@@ -55,7 +55,7 @@ class Selection(Master):
         """From here on rows are no longer where the linear programme expects them, and only cuts are added."""
         count, lp = len(self), self._lp
         weights, choices = (np.arange(first, first + count, dtype=np.int32) for first in self._first)
-        add_columns(lp, np.full(count, float(most is None)), [])
+        add_columns(lp, np.full(count, float(most is None)))
         possible = largest >= _LEAST_WEIGHT
         lp.changeColsBounds(count, choices, np.zeros(count), possible.astype(float))
         lp.changeColsIntegrality(count, choices, np.full(count, int(highspy.HighsVarType.kInteger), dtype=np.uint8))
