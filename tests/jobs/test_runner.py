@@ -157,7 +157,10 @@ with jobs_beside(Path(sys.argv[1]), Path(sys.argv[2]), None):
 
 
 def runners(server: subprocess.Popen[str]) -> list[psutil.Process]:
-    return [one for one in alive(psutil.Process(server.pid).children()) if "fairwise.jobs" in one.cmdline()]
+    try:
+        return [one for one in alive(psutil.Process(server.pid).children()) if "fairwise.jobs" in one.cmdline()]
+    except psutil.NoSuchProcess:  # it ended between the two looks
+        return []
 
 
 def test_nothing_is_left_when_the_server_is_killed_and_a_runner_that_dies_is_started_again(larger_panel: Panel) -> None:

@@ -17,7 +17,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from fairwise import Judgments, LargeTable, PairwiseFairClassifier
 from fairwise.auditing import frontier, held_out
-from fairwise.auditing.features import FeatureUse, looks_protected
+from fairwise.auditing.groups import FeatureUse, looks_protected
 from fairwise.errors import InputError, ModelFileError
 
 if TYPE_CHECKING:

@@ -2,12 +2,12 @@
 
 from fairwise.auditing.answer_bands import AnswerBands, answer_bands
 from fairwise.auditing.audit import Audit, audit
-from fairwise.auditing.committee import compare_rules
 from fairwise.auditing.effects import Effects, effects
 from fairwise.auditing.frontier import frontier
 from fairwise.auditing.held_out import HeldOut, held_out
 from fairwise.auditing.influence import influential_judges, without_judges
 from fairwise.auditing.learned_effects import LearnedEffects, learned_effects
+from fairwise.auditing.panel import compare_rules
 from fairwise.auditing.plan import judge_correlation, plan
 from fairwise.auditing.prices import (
     error_without_dearest,

@@ -12,9 +12,8 @@ import pandas as pd
 from fairwise.auditing import audit, followed_by_judge, followed_by_pair, price_by_person
 from fairwise.auditing.decisions import AmountsGiven, Labels, chances, constant_costs, decision_table, outcome_numbers
 from fairwise.auditing.error_measure import ErrorMeasure, is_of_amounts
-from fairwise.auditing.features import FeatureUse
 from fairwise.auditing.frontier import Curve
-from fairwise.auditing.groups import default_groups, free_texts, gains, group_values
+from fairwise.auditing.groups import FeatureUse, default_groups, free_texts, gains, group_values
 from fairwise.auditing.panel import Panel
 from fairwise.auditing.prices import ExpensivePair, expensive_pairs, plain_error, spread_over_pairs
 from fairwise.auditing.provenance import Provenance, Recipe, refuse_other_origin

@@ -12,8 +12,8 @@ from tests.support.operating import operating
 from tests.support.visits import Visit, any_database, hidden
 
 from fairwise.store import deliberation, reasons
+from fairwise.store.operators import TrailFilter, trail
 from fairwise.store.study_state import standing
-from fairwise.store.trail import TrailFilter, trail
 from fairwise.study.folder import SETTINGS
 
 if TYPE_CHECKING:

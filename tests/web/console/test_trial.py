@@ -13,8 +13,8 @@ from tests.support.operating import Operating, operating
 from tests.support.visits import hidden
 
 from fairwise.store.export import participant_counts
+from fairwise.store.operators import was_done
 from fairwise.store.tables import events, invitations
-from fairwise.store.trail import was_done
 from fairwise.web.console import overview
 from fairwise.web.console.overview import Step, checklist
 from fairwise.web.console.trial import TRIED, TrialPages

@@ -24,8 +24,8 @@ from fairwise.store.erasure import days_off
 from fairwise.store.export import simulated_count
 from fairwise.store.fit_files import Fitted
 from fairwise.store.jobs import all_jobs
+from fairwise.store.operators import was_done
 from fairwise.store.study_state import SECOND, Standing, standing
-from fairwise.store.trail import was_done
 from fairwise.study.folder import OUTCOME, StudyFolder
 from fairwise.study.languages import marked
 from fairwise.study.quality import NAMES

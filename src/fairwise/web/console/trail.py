@@ -13,9 +13,8 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
-from fairwise.store import trail
 from fairwise.store.export import defused
-from fairwise.store.trail import TrailFilter
+from fairwise.store.operators import Event, TrailFilter, count_events, event_values, trail
 from fairwise.study.languages import marked
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.shared.forms import whole_number
@@ -87,10 +86,10 @@ class TrailPages(ConsolePages):
 
     async def show(self, request: Request) -> Response:
         chosen = read_filter(request.query_params)
-        found = await self._read(partial(trail.how_many, which=chosen))
+        found = await self._read(partial(count_events, which=chosen))
         pages = max(1, ceil(found / PAGE_SIZE))
         page = min(max(1, whole_number(request.query_params.get("page", "")) or 1), pages)
-        listed = partial(trail.trail, which=chosen, first=(page - 1) * PAGE_SIZE, most=PAGE_SIZE)
+        listed = partial(trail, which=chosen, first=(page - 1) * PAGE_SIZE, most=PAGE_SIZE)
         given = {name: str(value) for name, value in vars(chosen).items() if value}
         return self._page(
             request,
@@ -101,17 +100,17 @@ class TrailPages(ConsolePages):
             page=page,
             pages=pages,
             query=urlencode(given),
-            operators=await self._read(partial(trail.values_of, column="operator")),
-            actions=await self._read(partial(trail.values_of, column="action")),
+            operators=await self._read(partial(event_values, column="operator")),
+            actions=await self._read(partial(event_values, column="action")),
             words=ACTIONS,
         )
 
     async def download(self, request: Request) -> Response:
         """All that the filters leave, as CSV."""
-        events = await self._read(partial(trail.trail, which=read_filter(request.query_params)))
+        events = await self._read(partial(trail, which=read_filter(request.query_params)))
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(trail.Event._fields)
+        writer.writerow(Event._fields)
         writer.writerows((one.at.isoformat(), *(defused(cell) for cell in one[1:])) for one in events)
         name = f"trail-{datetime.now(UTC):%Y-%m-%d}.csv"
         headers = {"content-disposition": f'attachment; filename="{name}"'}
