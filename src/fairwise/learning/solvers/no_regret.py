@@ -84,7 +84,7 @@ def play_game(problem: Problem, terms: RegressionTerms, guarantee: Guarantee) ->
     """All rounds of one game; of the people it needs the terms alone. Of two labels it is compiled."""
     if not problem.is_plain:
         return _play_in_turn(problem, terms, guarantee)
-    play_all = play_large if is_large(problem, terms) else _play_compiled
+    play_all = play_large if is_large(problem, terms, guarantee.n_rounds) else _play_compiled
     coef, intercept, violations, pairs, budgets, slack, labels = play_all(problem, terms, guarantee)
     average = RoundAverages(problem)
     average.add(Multipliers(pairs, budgets), np.nan, problem.differences(labels[None, :])[0], slack)
