@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from fairwise.errors import InputError, JudgmentsError
 from fairwise.judgments.answer import SAME, Ints, Oriented, orient
 from fairwise.judgments.table import Judgments
+from fairwise.tables.frames import is_numeric
 from fairwise.tables.ids import some
 
 
@@ -49,7 +50,7 @@ def differences(judgments: Judgments, rows: Oriented, columns: Iterable[object] 
 
 
 def _difference(column: pd.Series, rows: Oriented) -> NDArray[np.float64]:
-    if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype):
+    if is_numeric(column):
         x = column.to_numpy(dtype=np.float64, na_value=np.nan)
         numbers = x[~np.isnan(x)]
         scale = float(numbers.std()) if len(numbers) else 0.0

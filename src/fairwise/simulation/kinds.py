@@ -20,10 +20,10 @@ from fairwise.simulation.respondent import (
     Step,
     Worth,
     gap,
-    is_number,
     need,
     worth,
 )
+from fairwise.tables.frames import is_numeric
 
 _DEMOGRAPHICS = ("sex", "age", "race")
 _MAJORITY = {"race": "Caucasian"}
@@ -155,14 +155,14 @@ class Setting:
     def of(cls, people: pd.DataFrame, roles: Roles, pairs: NDArray[np.int64]) -> "Setting":
         """Look at pairs of row positions of the table."""
         left, right = (people.iloc[side].reset_index(drop=True) for side in pairs.T)
-        numbers = {str(name): column for name, column in people.items() if is_number(column)}
+        numbers = {str(name): column for name, column in people.items() if is_numeric(column)}
         deviations = {name: float(column.std()) for name, column in numbers.items()}
         varied = {name: deviation for name, deviation in deviations.items() if deviation > 0}
         return cls(roles.within(people), left, right, varied)
 
     def discount(self) -> Discount | None:
         """Return the discount on minorities' records, if the table has both."""
-        records = tuple(name for name in self.roles.record or () if is_number(self.left[name]))
+        records = tuple(name for name in self.roles.record or () if is_numeric(self.left[name]))
         groups = list((self.roles.majority or {}).items())
         return Discount(records, *groups[0], _COUNTED_OF_A_DISCOUNTED_RECORD) if records and groups else None
 
@@ -205,7 +205,7 @@ def _tastes(setting: Setting, kind: Kind, rng: np.random.Generator) -> Closeness
         weights={name: float(tastes.get(name, 0.0)) / setting.deviations.get(name, 1.0) for name in columns},
         threshold=NEVER,
         combine="largest" if kind.first_difference else "sum",
-        categories=tuple(name for name in columns if not is_number(setting.left[name])),
+        categories=tuple(name for name in columns if not is_numeric(setting.left[name])),
     )
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
+from fairwise.tables.frames import is_numeric
 
 # What a simulated person sees of two people, when they are close enough to be the same, and which comes first.
 
@@ -39,18 +40,13 @@ class Discount:
         return f"counts {self.factor:.0%} of {listed(self.columns)} where {self.group} is not {self.except_for}"
 
 
-def is_number(column: pd.Series) -> bool:
-    """Tell numbers, of which differences have a size, from categories, which are equal or not."""
-    return pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype)
-
-
 def gap(left: pd.Series, right: pd.Series) -> Floats:
     """Return how far apart two columns are: the absolute difference, or 0 and 1 for categories.
 
     Two missing values are equal; a missing number is infinitely far from any number.
     """
     nothing, nothing_else = left.isna().to_numpy(), right.isna().to_numpy()
-    if is_number(left):
+    if is_numeric(left):
         apart = np.nan_to_num(np.abs(_floats(left) - _floats(right)))
         apart[nothing != nothing_else] = np.inf
         return apart

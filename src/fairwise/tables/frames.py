@@ -112,7 +112,7 @@ def used_columns(columns: Iterable[Any], features: Iterable[Any] | None) -> list
 
 
 def is_numeric(column: pd.Series[Any]) -> bool:
-    """Whether a column holds numbers, and not yes and no."""
+    """Whether a column holds numbers, and not yes and no: its values have distances; others are the same or not."""
     return pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype)
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairwise.errors import InputError
+from fairwise.tables.frames import is_numeric
 from fairwise.tables.ids import some
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -19,11 +20,6 @@ Ints: TypeAlias = NDArray[np.int64]
 # Rarer categories count as one, so that a column of names does not become a thousand features.
 _CATEGORIES = 12
 _MISSING = ("missing",)
-
-
-def is_number(column: pd.Series) -> bool:
-    """Whether values of a column have distances; whatever else they are, they are the same or not."""
-    return pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,9 +104,9 @@ class PeopleEncoder:
         if not people.columns.size or not people.columns.is_unique:
             raise InputError("people: at least one column is needed, and each once")
         named = [people[name] for name in people.columns]
-        numbers = [column for column in named if is_number(column)]
-        told = [column.isna() if is_number(column) else column for column in named]
-        categories = [each for each, column in zip(told, named, strict=True) if not is_number(column) or each.any()]
+        numbers = [column for column in named if is_numeric(column)]
+        told = [column.isna() if is_numeric(column) else column for column in named]
+        categories = [each for each, column in zip(told, named, strict=True) if not is_numeric(column) or each.any()]
         return cls(
             tuple(people.columns),
             tuple(NumberColumn.learn(column, ranked=not plain) for column in numbers),
@@ -138,7 +134,7 @@ class PeopleEncoder:
 
     def _number(self, column: NumberColumn, people: pd.DataFrame) -> Floats:
         values = people[column.name]
-        if not is_number(values):
+        if not is_numeric(values):
             raise InputError(
                 f"people: {column.name!r} held numbers when the answers were learned, and now holds others"
             )

@@ -22,6 +22,7 @@ from fairwise.judgments.answer_model.features import EncodedPeople, Floats, Ints
 from fairwise.judgments.answer_model.lapses import Lapses
 from fairwise.judgments.answer_model.panel import Panel, learn_panel
 from fairwise.judgments.answer_model.rows import AskedPairs
+from fairwise.tables.frames import is_numeric
 
 _FOLDS, _FEW_FOLDS = 10, 3
 # After a little changed, the panel is nearly known.
@@ -160,7 +161,7 @@ def attribute_design(attributes: pd.DataFrame) -> Floats:
     for name in attributes.columns:
         column = attributes[name]
         known = column.notna().to_numpy()
-        if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype):
+        if is_numeric(column):
             values = column.to_numpy(dtype=np.float64, na_value=np.nan)
             spread = np.nanstd(values) if known.any() else 0.0
             if spread > 0:

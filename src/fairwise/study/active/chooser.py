@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike
 
 from fairwise.errors import InputError
 from fairwise.judgments.answer import Answer, PairDesign
-from fairwise.judgments.answer_model.features import Floats, is_number
+from fairwise.judgments.answer_model.features import Floats
 from fairwise.study.active.model import ChoiceModel, ParticipantAnswer, SeenPeople, restored
 from fairwise.study.designs import DifferingPairs, ShownPair
 from fairwise.study.designs.numbered_pairs import Purpose, stream
 from fairwise.study.folder import StudyFolder
+from fairwise.tables.frames import is_numeric
 
 CANDIDATES = 300
 # Up to so many numbers it is quicker to shuffle them all than to draw until enough are new.
@@ -236,7 +237,7 @@ class StudyChooser:
         people = study.people()
         places = {column.name: place for place, column in enumerate(study.settings.columns)}
         for name in people.columns:
-            if not is_number(people[name]):
+            if not is_numeric(people[name]):
                 people[name] = [card.rows[places[name]].text for card in study.cards.values()]
         records = {person: card.rows for person, card in study.cards.items()}
         chooser = ActiveChooser.of(people, study.settings.allowed_answers, records)
