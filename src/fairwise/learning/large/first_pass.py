@@ -168,8 +168,8 @@ class JudgedIds:
                 f"{name}: the id {text_of(who)!r} is there twice, in rows {rows[again]} and {rows[again + 1]} "
                 "(counting from 0); every person must be there once."
             )
-        missing = np.setdiff1d(np.arange(len(self.ids)), which)
-        if len(missing):
+        if len(which) < len(self.ids):
+            missing = np.setdiff1d(np.arange(len(self.ids)), which)
             raise JudgmentsError(f"{name}: judged people who are not in the table: {some(self.ids[missing])}")
         parts = [table for _, _, table in batches if len(table)]
         people = pd.concat(parts) if parts else like.iloc[:0]

@@ -6,7 +6,6 @@ over a block, and blocks are added in their order: so nothing depends on how the
 
 from __future__ import annotations
 
-import os
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -87,7 +86,7 @@ class ParquetSpan:
         for group in self.groups:
             at = group.start
             try:
-                with pq.ParquetFile(group.path) as file:
+                with pq.ParquetFile(group.path, pre_buffer=False) as file:  # no more than is asked for
                     missing = [name for name in self.columns if name not in file.schema_arrow.names]
                     if missing:
                         raise InputError(f"{group.path}: there is no column {missing[0]!r}")
@@ -165,7 +164,7 @@ def over_spans(spans: Iterable[Span], work: Callable[[Span], Result], client: Cl
             raise InputError(f"client={client!r} is not a client of dask: give distributed.Client(address).")
         yield from _on_workers(spans, work, client)
         return
-    n_threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    n_threads = joblib.cpu_count()
     with ThreadPoolExecutor(n_threads) as pool:
         yield from _in_order(spans, lambda span: pool.submit(work, compute(span)), _AHEAD * n_threads)
 

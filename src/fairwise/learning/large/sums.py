@@ -142,9 +142,11 @@ def block_sums(
     k = 1 + len(keys)
     width = k if k <= _FEW else -(-k // row_kernels.WIDTH) * row_kernels.WIDTH
     gram, by_cell = np.zeros((k, width)), np.zeros((len(cells), width))
+    space = np.zeros((width, min(_TILE, n)))
     for start_of_tile in range(0, n, _TILE):
         tile = slice(start_of_tile, min(start_of_tile + _TILE, n))
-        raw = _raw(read, centres, tile, width)
+        raw = space if tile.stop - tile.start == space.shape[1] else np.zeros((width, tile.stop - tile.start))
+        _fill_raw(read, centres, tile, raw)
         if k <= _FEW:
             row_kernels.add_column_products(raw, cell[tile], gram, by_cell)
         else:
@@ -152,9 +154,8 @@ def block_sums(
     return Sums(block.start, n, centres, columns, keys, gram[:, :k], dict(zip(cells, by_cell[:, :k], strict=True)))
 
 
-def _raw(read: list[ColumnRead], centres: Sequence[float], tile: slice, width: int) -> FloatArray:
-    """The raw features of some rows ``(width, rows)``, 1 first, with zeros behind the last feature."""
-    raw = np.zeros((width, tile.stop - tile.start))
+def _fill_raw(read: list[ColumnRead], centres: Sequence[float], tile: slice, raw: FloatArray) -> None:
+    """Write the raw features of some rows ``(width, rows)``, 1 first; behind the last feature nothing is written."""
     raw[0] = 1.0
     at = 1
     for position, (sums, values) in enumerate(read):
@@ -165,13 +166,13 @@ def _raw(read: list[ColumnRead], centres: Sequence[float], tile: slice, width: i
         else:
             codes, categories = values[0][tile], values[1]
             known = np.flatnonzero(codes >= 0)
+            raw[at : at + len(categories)] = 0.0
             raw[at + codes[known], known] = 1.0
             missing = codes < 0
             at += len(categories)
         if sums.n_missing:
             raw[at] = missing
             at += 1
-    return raw
 
 
 def centres_of(block: Block, features: Sequence[str]) -> list[float]:

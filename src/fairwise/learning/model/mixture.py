@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from joblib import cpu_count
 
 from fairwise.constraints.certificate import Certificate
 from fairwise.constraints.pairs import PairRows, Weighting, price_table
@@ -14,6 +16,7 @@ from fairwise.constraints.violations import excess
 from fairwise.judgments.table import are_simulated
 from fairwise.learning.amounts import Amounts
 from fairwise.learning.oracles.base import Classifiers, FloatArray, Rows
+from fairwise.learning.oracles.linear import LinearClassifiers
 from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
 from fairwise.learning.preparation import PreparedProblem
 from fairwise.learning.problem import Problem
@@ -101,8 +104,8 @@ def _warnings(solution: Solution, amounts: Amounts | None = None) -> Iterator[st
 Columns = dict[str, list[Any]]
 """A table as plain values, by the names of its columns."""
 
-_LABELS_AT_ONCE = 1 << 24
-_MANY = 64  # from so many on compiled code adds them, in the same order
+_LABELS_AT_ONCE = 1 << 21
+_MANY = 64  # from so many on compiled code adds them, in the same order, and several threads do
 _MANY_ROWS = 20_000  # from so many on compiled code asks small trees
 
 
@@ -125,16 +128,25 @@ class Mixture:
             return np.minimum(self.classifiers.votes(rows, self.weights), 1.0)
         result = np.zeros(len(rows))
         step = max(1, _LABELS_AT_ONCE // len(self.weights))
-        for start in range(0, len(rows), step):
+        starts = range(0, len(rows), step)
+
+        def add(start: int) -> None:
             part = rows.iloc[start : start + step] if hasattr(rows, "iloc") else rows[start : start + step]
             labels = self.classifiers.labels(part)
             if len(self.weights) > _MANY:
                 from fairwise.learning.row_kernels import mix  # numba takes most of a second to load
 
                 result[start : start + step] = mix(np.ascontiguousarray(labels), self.weights)
-                continue
+                return
             for weight, label in zip(self.weights, labels, strict=True):
                 result[start : start + step] += weight * label
+
+        if isinstance(self.classifiers, LinearClassifiers) and len(starts) > _MANY:
+            with ThreadPoolExecutor(cpu_count()) as pool:  # compiled code, which several may run at a time
+                list(pool.map(add, starts))
+        else:
+            for start in starts:
+                add(start)
         # Weights add to 1 only up to rounding.
         return np.minimum(result, 1.0)
 

@@ -29,6 +29,7 @@ from fairwise.learning.solvers.regression_kernels import table_of_powers
 from fairwise.learning.solvers.regret_bound import Guarantee
 
 _MANY = 1 << 20  # numbers in judged people's rows from which on this gains more than it costs
+_SOME = 10_000  # people who tell where rows are, and how far apart; any centre and spread will do
 _MOST_PLACES = 1 << 22  # numbers in the sums of places
 
 
@@ -88,7 +89,8 @@ def play_large(problem: Problem, terms: RegressionTerms, guarantee: Guarantee) -
     rows, n_rounds = terms.judged_rows, guarantee.n_rounds
     edges = Edges.of(problem.reference, problem.owed, len(rows))
     differences = rows[edges.ends[:, 0]] - rows[edges.ends[:, 1]]
-    centre, spread = rows.mean(axis=0), rows.std(axis=0)
+    some = rows[:_SOME]
+    centre, spread = some.mean(axis=0), some.std(axis=0)
     spread[~(spread > 0.0)] = 1.0
     responses, violations, pairs, favored = play_rounds(
         rows,
