@@ -13,7 +13,6 @@ _CERTAIN = 1e-9  # more than rounding changes in a score of length 1, where clas
 _LONGEST = 1e5
 _SUM_AGAIN = 256  # rounds after which sums are taken anew: what additions round away does not pile up
 _UNSURE = 2
-_A_FEW = 8  # people whose sums run side by side
 _SINGLE = 2.0**-24
 
 
@@ -264,17 +263,24 @@ def _set_anchor(units, point, limit, sides, near, ratios):
 
 @numba.njit(cache=True, nogil=True)
 def _ask_exactly(who, rows, beta, opposite, side, changed, count):
-    """List those of these people who change sides; sums are added in the order of the columns, a few at a time."""
-    score = np.empty(_A_FEW)
-    for start in range(0, len(who), _A_FEW):
-        some = who[start : start + _A_FEW]
-        score[:] = beta[0]
+    """List those of these people who change sides; sums are added in the order of the columns, four side by side."""
+    last = len(who) - 1
+    score = np.empty(4)
+    for start in range(0, len(who), 4):
+        one, two = rows[who[start]], rows[who[min(start + 1, last)]]
+        three, four = rows[who[min(start + 2, last)]], rows[who[min(start + 3, last)]]
+        a, b, c, d = beta[0], beta[0], beta[0], beta[0]
         for j in range(rows.shape[1]):
-            for q in range(len(some)):
-                score[q] += rows[some[q], j] * beta[1 + j]
-        for q in range(len(some)):
-            changed[count] = some[q]
-            count += side[some[q]] != ((score[q] > 0.0) != opposite)
+            weight = beta[1 + j]
+            a += one[j] * weight
+            b += two[j] * weight
+            c += three[j] * weight
+            d += four[j] * weight
+        score[0], score[1], score[2], score[3] = a, b, c, d
+        for q in range(min(4, len(who) - start)):
+            p = who[start + q]
+            changed[count] = p
+            count += side[p] != ((score[q] > 0.0) != opposite)
     return count
 
 
