@@ -42,6 +42,7 @@ from fairwise.learning.oracles.repeated_fits import (
 
 _MOST_COLUMNS = 4000  # of a linear model whose sums we add up; those of words in texts have more, and sparse ones
 _NUMBERS_AT_ONCE = 1 << 20
+_ROUNDING = 1e-9
 _MOST_SCORES = 4_000_000  # of earlier fits, remembered to vary their thresholds
 
 
@@ -219,12 +220,15 @@ class ScikitLearnOracle(Oracle):
         if not self._ranked:
             return None
         thresholds, costs = np.array([ranking.cheapest(cost) for _, ranking in self._ranked]).T
+        near = np.flatnonzero(costs < below + _ROUNDING)
+        labels = np.empty((len(near), len(cost)), dtype=np.uint8)
+        for row, which in zip(labels, near, strict=True):
+            row[:] = self._ranked[which][1].above(thresholds[which])
+        # Summed in the order of the points: fits that say the same cost the same, and the first of them goes first.
+        costs = np.array([float(row @ cost) for row in labels])
         best = np.argsort(costs, kind="stable")[:most]
         best = best[costs[best] < below]
-        labels = np.empty((len(best), len(cost)), dtype=np.uint8)
-        for row, which in zip(labels, best, strict=True):
-            row[:] = self._ranked[which][1].above(thresholds[which])
-        return FittedClassifiers([self._ranked[which][0] for which in best], thresholds[best]), labels
+        return FittedClassifiers([self._ranked[which][0] for which in near[best]], thresholds[near[best]]), labels[best]
 
 
 def examples(cost: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
