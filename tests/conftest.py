@@ -14,7 +14,7 @@ import psutil
 import psycopg
 import pytest
 from argon2 import PasswordHasher
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from tests.support.databases import empty_postgres, new_postgres, quick_databases
 from tests.support.small_study import study_maker
 from tests.support.visits import Visit, visiting
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from fairwise.study.folder import StudyFolder
 
 # The same examples on every machine and in every run; how long one takes says nothing about the code.
-settings.register_profile("fairwise", deadline=None, derandomize=True)
+settings.register_profile("fairwise", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("quick", settings.get_profile("fairwise"), max_examples=30)
 
 
