@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -168,7 +168,12 @@ def adjoint_differences(multipliers: FloatArray, reference: IntArray, owed: IntA
 
 
 def price_table(rows: PairRows, multipliers: FloatArray, favorable: FloatArray, gamma: float) -> pd.DataFrame:
-    """One line per answer that counts: judge, a, b, answer, price, violation, excess, status; predicted, if any is.
+    """:func:`price_columns` as a table."""
+    return pd.DataFrame(price_columns(rows, multipliers, favorable, gamma), copy=False)
+
+
+def price_columns(rows: PairRows, multipliers: FloatArray, favorable: FloatArray, gamma: float) -> dict[str, Any]:
+    """For each answer that counts: judge, a, b, answer, price, violation, excess, status; predicted, if any is.
 
     The price is error per unit of gamma on that pair. Where both directions of a pair carry a multiplier only their
     difference is identified, so the smaller one is taken off both.
@@ -188,7 +193,7 @@ def price_table(rows: PairRows, multipliers: FloatArray, favorable: FloatArray, 
         "status": status_of(answer.to_numpy(dtype=object), violation, gamma).astype(object),
     }
     predicted = {"predicted": rows.predicted} if rows.predicted.any() else {}
-    return pd.DataFrame({**said, **predicted, **found}, copy=False)
+    return {**said, **predicted, **found}
 
 
 def asked_rows(prices: pd.DataFrame) -> pd.DataFrame:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 import numpy as np
 import pandas as pd
 from narwhals.typing import IntoDataFrame
-from numpy.typing import NDArray
 
 from fairwise import notebook
 from fairwise.errors import JudgmentsError
@@ -187,7 +186,7 @@ class Judgments:
 
         Where some are predicted, also whether this one is, and its error_bound.
         """
-        which, predicted = np.flatnonzero(self._checked.counted), self._predicted()
+        which, predicted = np.flatnonzero(self._checked.counted), self._checked.predicted
         apart = {"predicted": predicted[which]} if predicted.any() else {}
         names = [*REQUIRED, "weight", *["error_bound"] * bool(apart)]
         columns = {name: self._checked.frame[name].array[which] for name in names}
@@ -230,11 +229,11 @@ class Judgments:
     @property
     def n_predicted(self) -> int:
         """How many rows a model predicted, see :meth:`extended`."""
-        return int(self._predicted().sum())
+        return int(self._checked.predicted.sum())
 
     def asked(self) -> Self:
         """Return what people said, without rows that a model predicted."""
-        return type(self)(self._checked.without(self._predicted())) if self.n_predicted else self
+        return type(self)(self._checked.without(self._checked.predicted)) if self.n_predicted else self
 
     def extended(
         self,
@@ -275,9 +274,6 @@ class Judgments:
         """
         return type(self)(aggregate(self._checked, rule, SIMULATED_PANEL if are_simulated(self.judges) else PANEL))
 
-    def _predicted(self) -> NDArray[np.bool_]:
-        return np.asarray(self._checked.frame["design"] == PairDesign.PREDICTED, dtype=bool)
-
     def about(self, people: People | IntoDataFrame, *, id: str | None = None) -> Self:  # noqa: A002
         """Return the same judgments, matched to these people and carrying their rows."""
         known = self._checked
@@ -295,7 +291,7 @@ class Judgments:
         return self._checked.frame[self._checked.counted]
 
     def _asked_rows(self) -> pd.DataFrame:
-        return self._checked.frame[self._checked.counted & ~self._predicted()]
+        return self._checked.frame[self._checked.counted & ~self._checked.predicted]
 
     @property
     def _judge(self) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -244,6 +245,11 @@ class CheckedTable:
     people: People | None
     people_ids: pd.Index | None
     how: Reading
+
+    @cached_property
+    def predicted(self) -> NDArray[np.bool_]:
+        """Which rows nobody gave, but a model of answers predicted."""
+        return np.asarray(self.frame["design"] == PairDesign.PREDICTED, dtype=bool)
 
     def only(self, rows: NDArray[np.bool_]) -> "CheckedTable":
         """Return these rows and their people; they must include all rows of a judge or none."""

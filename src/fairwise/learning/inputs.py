@@ -118,7 +118,8 @@ def outcomes(y: object, table: pd.DataFrame) -> ClassArray:
         if _is_reordered(y.index, table.index):
             raise InputError("The outcome lists the same people in another order: use outcome.loc[people.index].")
     labels = column_or_1d(y, warn=True)
-    if pd.isna(labels).any() or (labels.dtype.kind == "f" and np.isinf(labels).any()):
+    kind = labels.dtype.kind
+    if kind not in "biu" and (pd.isna(labels).any() or (kind == "f" and np.isinf(labels).any())):
         raise InputError("Input y contains NaN, None or infinity: an outcome is missing. Every person needs one.")
     if len(labels) != len(table):
         raise InputError(f"There are {len(table)} people but {len(labels)} outcomes: inconsistent numbers of samples.")
@@ -137,8 +138,9 @@ def outcome_labels(y: object, table: pd.DataFrame) -> tuple[IntArray, ClassArray
 
 def _classes(labels: ClassArray) -> tuple[ClassArray, IntArray]:
     try:
-        check_classification_targets(labels)
         classes, codes = np.unique(labels, return_inverse=True)
+        if labels.dtype.kind not in "biu" or 2 * len(classes) > len(labels):  # few whole numbers are labels
+            check_classification_targets(labels)
     except TypeError:
         raise InputError(
             "The outcomes are of different kinds, such as numbers and text. Give values of one kind."
@@ -159,6 +161,8 @@ def person_weights(sample_weight: object, table: pd.DataFrame) -> FloatArray:
     Only their ratios matter, so huge and tiny ones come in units of a power of two near the largest, which rounds
     nothing and keeps their sums within the range of a float.
     """
+    if sample_weight is None:
+        return np.ones(len(table))
     sample_weight = to_pandas(sample_weight, table.index)
     if isinstance(sample_weight, pd.Series) and _is_reordered(sample_weight.index, table.index):
         raise InputError("sample_weight lists the same people in another order: use sample_weight.loc[people.index].")
@@ -277,11 +281,10 @@ def judged_table(
 def refuse_changed(rows: pd.DataFrame, table: pd.DataFrame) -> None:
     """A judged person who is in the training table must look the same there, or the wrong rows would be constrained."""
     place = table.index.get_indexer(rows.index) if table.index.is_unique else np.full(len(rows), -1)
-    here = rows.index[place >= 0]
-    if rows[place >= 0].equals(
-        table.take(place[place >= 0])
-    ):  # the usual case, at once; equal numbers may differ in type
-        return
+    known = place >= 0
+    if (rows if known.all() else rows[known]).equals(table.take(place[known])):  # at once, as a rule
+        return  # otherwise equal numbers may differ in type
+    here = rows.index[known]
     for column in table.columns if len(here) else []:
         carried = rows.loc[here, column].astype(object)
         in_table = table.loc[here, column].astype(object)

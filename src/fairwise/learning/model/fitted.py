@@ -262,8 +262,8 @@ class FittedMixture(LabelPredictions, ClassifierMixin, BaseEstimator):
         self.certificate_: Certificate = measured.certificate(
             gamma, self.eta, self.weighting, error=error, amounts=self.amounts_of_labels
         )
-        prices = measured.prices(gamma)
-        self._prices: Columns | None = {str(name): prices[name].tolist() for name in prices.columns}
+        prices = measured.price_columns(gamma)
+        self._prices: Columns | None = {name: column.tolist() for name, column in prices.items()}
         self._trajectory = solution.trajectory
         self._group_rules = self._measured_rules()
         return self

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from joblib import cpu_count
 
 from fairwise.constraints.certificate import Certificate
-from fairwise.constraints.pairs import PairRows, Weighting, price_table
+from fairwise.constraints.pairs import PairRows, Weighting, price_columns
 from fairwise.constraints.violations import excess
 from fairwise.judgments.table import are_simulated
 from fairwise.learning.amounts import Amounts
@@ -21,10 +22,6 @@ from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
 from fairwise.learning.preparation import PreparedProblem
 from fairwise.learning.problem import Problem
 from fairwise.learning.solvers.solution import Solution
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 # What is proved about a fitted model, and of which kind the proof is.
 
@@ -216,8 +213,12 @@ class Measurement:
         return float(self._prepared.pairs.mean_answer_violation(self._favorable))
 
     def prices(self, gamma: float) -> pd.DataFrame:
-        """Return the table of prices; judgments that no budget limits cost nothing."""
+        """Return the table of prices."""
+        return pd.DataFrame(self.price_columns(gamma), copy=False)
+
+    def price_columns(self, gamma: float) -> dict[str, Any]:
+        """Return the columns of the table of prices; judgments that no budget limits cost nothing."""
         problem = self._prepared.problem
         multipliers = np.zeros(len(self._prepared.pairs))
         multipliers[problem.source] = self._solution.multipliers.rows[: problem.n_pairs]
-        return price_table(self._prepared.pairs, multipliers, self._favorable, gamma)
+        return price_columns(self._prepared.pairs, multipliers, self._favorable, gamma)
