@@ -24,7 +24,7 @@ from fairwise.learning.solvers.pool import Pool
 from fairwise.learning.solvers.selection import MOST_CANDIDATES, Selection, best_weights, solved_or_none
 from fairwise.learning.solvers.solution import FEASIBLE, Multipliers
 
-_CANDIDATES = 60  # of the lowest reduced cost, beside those of the mixtures known
+_CANDIDATES = 120  # of the lowest reduced cost, beside those of the mixtures known; many differ in one leaf
 _ROUNDS = 6  # of choosing and searching for new ones, for each size
 _QUESTIONS = 400  # to the oracle about one place
 _SHARES = (0.0, 0.5)  # of the whole programme's multipliers, when asking for new ones
