@@ -150,11 +150,11 @@ class TreeOracle(Oracle):
 
     def _grow(self, cost: FloatArray, depth: int, scale: float, values: FloatArray) -> Grown:
         """The best tree of this depth for the points whose cost ``(k - 1, P)`` is not 0, from what each root costs."""
-        leaves = np.append(0.0, [column.sum() for column in cost])
-        leaf = leaves.min()
-        least = values.min(initial=np.inf) + TIE * scale
+        leaves = [0.0, *(float(column.sum()) for column in cost)]
+        leaf = min(leaves)
+        least = (values.min() if values.size else np.inf) + TIE * scale
         if leaf <= least:
-            return int(np.argmax(leaves <= leaf + TIE * scale))
+            return next(label for label, value in enumerate(leaves) if value <= leaf + TIE * scale)
         while depth > 1 and (shallower := self._values(cost, depth - 1, scale)).min() <= least:
             depth, values = depth - 1, shallower
         return self._rooted(int(np.argmax(values <= least)), cost, depth, scale)
