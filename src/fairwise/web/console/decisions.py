@@ -20,7 +20,7 @@ from fairwise.study.settings import StudySettings
 from fairwise.study.toml import Plain
 from fairwise.tables.files import read_parquet
 from fairwise.tables.row_errors import Source
-from fairwise.web.console.section import SettingsSection
+from fairwise.web.console.section import SettingsSection, filled
 from fairwise.web.console.settings_form import Group, group_of
 from fairwise.web.console.uploads import ColumnLook
 from fairwise.web.shared.forms import Form, decimal_number
@@ -120,8 +120,7 @@ class DecisionsSection(SettingsSection):
         return {**content, "amount": content["amount"] or {}}
 
     def _rows(self, content: Plain) -> tuple[str, list[int]]:
-        rows = content["decisions"]
-        return "decisions", [k for k, row in enumerate(rows) if any(value not in ("", None) for value in row.values())]
+        return "decisions", filled(content["decisions"])
 
     def _settings(self, content: Plain) -> Plain:
         said = {name: value for name, value in content["amount"].items() if value not in ("", None)}

@@ -15,7 +15,7 @@ from fairwise.study.questions import MOST_QUESTIONS, Question, asked
 from fairwise.study.recruitment import Relation
 from fairwise.study.settings import StudySettings
 from fairwise.study.toml import Plain, SettingError
-from fairwise.web.console.section import SettingsSection
+from fairwise.web.console.section import SettingsSection, filled
 from fairwise.web.console.settings_form import FormField, Group, group_of
 from fairwise.web.shared.forms import asked_again
 from fairwise.web.shared.pages import Pages
@@ -48,10 +48,7 @@ class RelationsSection(SettingsSection):
         return (group_of("", "relation_question"), *rows)
 
     def _rows(self, content: Plain) -> tuple[str, list[int]]:
-        rows = [
-            k for k, row in enumerate(content["relations"]) if any(value not in ("", None) for value in row.values())
-        ]
-        return "relations", rows
+        return "relations", filled(content["relations"])
 
 
 class ArmsSection(SettingsSection):

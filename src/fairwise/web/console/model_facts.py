@@ -20,7 +20,7 @@ from fairwise.study.decisions import Amount, Decision
 from fairwise.study.folder import StudyFolder
 from fairwise.tables.frames import bands, in_order, is_numeric
 from fairwise.tables.ids import text_of
-from fairwise.web.shared.forms import Form
+from fairwise.web.shared.forms import Form, may_mean_thousands
 
 _MOST_GROUPS = 8
 _MOST_COLUMNS = 12
@@ -145,7 +145,7 @@ def person_of(form: Form, fields: Sequence[PersonField], people: pd.DataFrame, d
         if not text:
             person[field.name] = None
         elif field.is_number:
-            if _is_ambiguous(text, decimal):
+            if may_mean_thousands(text, decimal):
                 raise PersonValueError(name, f"{field.label}: write {text} without a mark between thousands")
             number = _number(text)
             if number is None:
@@ -169,16 +169,6 @@ def _number(text: str) -> float | None:
         return None
     number = float(plain)
     return number if isfinite(number) else None
-
-
-def _is_ambiguous(text: str, decimal: str) -> bool:
-    """Whether one who writes decimals like that may mean thousands by it.
-
-    >>> _is_ambiguous("2,400", "."), _is_ambiguous("2.400", "."), _is_ambiguous("2.400", ",")
-    (True, False, True)
-    """
-    mark = re.escape("," if decimal == "." else ".")
-    return re.fullmatch(rf"[+-]?\d{{1,3}}({mark}\d{{3}})+([.,]\d*)?", text) is not None
 
 
 @dataclass(frozen=True)

@@ -144,5 +144,10 @@ class SettingsSection(Section):
         return files
 
 
+def filled(rows: Sequence[Mapping[str, object]]) -> list[int]:
+    """Which rows of a list somebody wrote anything in."""
+    return [k for k, row in enumerate(rows) if any(value not in ("", None) for value in row.values())]
+
+
 def _names(settings: StudySettings, table: str) -> set[str]:
     return {getattr(row, KEYS[table]) for row in getattr(settings, table)}

@@ -61,9 +61,19 @@ def decimal_number(text: str) -> float | None:
     >>> decimal_number("0,125"), decimal_number("20000"), decimal_number("20.125"), decimal_number("20,000")
     (0.125, 20000.0, 20.125, None)
     """
-    if re.fullmatch(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}", text):
+    if may_mean_thousands(text):
         return None
     return float(text.replace(",", ".")) if re.fullmatch(r"[+-]?[0-9]{1,15}([.,][0-9]{1,15})?", text) else None
+
+
+def may_mean_thousands(text: str, decimal: str = ".") -> bool:
+    """Whether one who writes decimals like that may mean thousands by the other mark.
+
+    >>> may_mean_thousands("2,400"), may_mean_thousands("2.400"), may_mean_thousands("2.400", ",")
+    (True, False, True)
+    """
+    mark = re.escape("," if decimal == "." else ".")
+    return re.fullmatch(rf"[+-]?[1-9][0-9]{{0,2}}({mark}[0-9]{{3}})+([.,][0-9]*)?", text) is not None
 
 
 async def read_form(request: Request, most_fields: int = MOST_FIELDS) -> Form:
