@@ -6,6 +6,8 @@ Names are loaded when they are first used, so that ``import fairwise`` is fast.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from fairwise.loading import collection_paused
+
 if TYPE_CHECKING:
     from fairwise.auditing.audit import audit
     from fairwise.auditing.frontier import frontier
@@ -45,7 +47,8 @@ _HOME = {
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'fairwise' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    with collection_paused():
+        return getattr(import_module(_HOME[name]), name)
 
 
 def __dir__() -> list[str]:

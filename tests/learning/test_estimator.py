@@ -19,7 +19,7 @@ from tests.support.estimators import ESTIMATORS, each_estimator, fit, of_label_1
 
 from fairwise import Judgments, PairwiseFairClassifier
 from fairwise.constraints.pairs import PairRows
-from fairwise.learning.estimator import COMPILING
+from fairwise.learning.compiler import COMPILING
 
 if TYPE_CHECKING:
     from collections.abc import Callable

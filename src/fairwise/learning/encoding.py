@@ -270,7 +270,7 @@ def _encode_number(
     whole = len(parts) == len(column.outputs)
     out = wanted if whole else np.empty((len(values), len(column.outputs)), order="F")
     if len(values) >= _MANY_ROWS:
-        from fairwise.learning.row_kernels import scaled  # numba takes most of a second to load
+        from fairwise.learning.row_kernels import scaled  # numba is slow to load
 
         scaled(values, column.fill, column.shift, column.scale, out)
     else:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import cache
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import pandas as pd
@@ -27,10 +24,6 @@ from fairwise.tables.frames import to_pandas
 
 if TYPE_CHECKING:
     from distributed import Client
-    from numba.core.event import Event
-
-_log = logging.getLogger("fairwise")
-COMPILING = "Compiling the loops of the learner, once after each install or update; this takes up to half a minute."
 
 
 class PairwiseFairClassifier(FittedMixture):
@@ -204,6 +197,8 @@ class PairwiseFairClassifier(FittedMixture):
 
         Nothing of an earlier fit is touched unless this one succeeds.
         """
+        from fairwise.learning.compiler import compilation_announced  # numba is slow to load
+
         params = self.get_params(deep=False)
         if not (callback is None or callable(callback)):
             raise InputError(
@@ -258,27 +253,3 @@ def warn_of(certificate: Certificate) -> None:
     if certificate.kind == "heuristic" or certificate.stopped != "gap":
         for warning in certificate.warnings:
             warnings.warn(warning, ConvergenceWarning, stacklevel=3)
-
-
-@contextmanager
-def compilation_announced() -> Iterator[None]:
-    """Log a line if something of ours is compiled meanwhile: half a minute without a word looks like a fault."""
-    from numba.core.event import Listener, install_listener  # numba takes most of a second to load
-
-    class Announcement(Listener):
-        def on_start(self, event: Event) -> None:
-            """Before a loop is compiled that was not in numba's cache."""
-            if event.data["dispatcher"].py_func.__module__.startswith("fairwise."):
-                _announce()
-
-        def on_end(self, event: Event) -> None:
-            pass
-
-    with install_listener("numba:compile", Announcement()):
-        yield
-
-
-@cache
-def _announce() -> None:
-    """Say it once, on the level that is seen where nobody has set up logging; not as a warning, as nothing is wrong."""
-    _log.warning("%s", COMPILING)

@@ -14,7 +14,7 @@ from fairwise.constraints.pairs import Weighting
 from fairwise.errors import InputError, quote
 from fairwise.judgments import Judgments
 from fairwise.learning.amounts import LOSSES, MOST_AMOUNTS, Amounts
-from fairwise.learning.estimator import PairwiseFairClassifier, compilation_announced, warn_of
+from fairwise.learning.estimator import PairwiseFairClassifier, warn_of
 from fairwise.learning.model.fitted_amounts import AmountsOfPeople, FittedAmounts
 from fairwise.learning.preparation import prepare
 from fairwise.learning.settings import AllowedWords, JudgeBudgets, MaxThresholds, count
@@ -126,7 +126,8 @@ from the mixture, limit the bound
         callback: Callable[[FitProgress], object] | None = None,
     ) -> Self:
         """Learn from people, their amounts, and judgments; without judgments and rules, the plain model."""
-        from fairwise.learning.solvers.dispatch import solve_with_context  # compiled code, slow to load
+        from fairwise.learning.compiler import compilation_announced  # numba is slow to load
+        from fairwise.learning.solvers.dispatch import solve_with_context
 
         self.check_settings()
         people = AmountsOfPeople.of(X, y, sample_weight)

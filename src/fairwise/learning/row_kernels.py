@@ -6,8 +6,9 @@ that is read in passes, which depend on nothing but the block.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from fairwise.learning.compiler import numba
 
 _LANES = 64  # running sums side by side: several vectors of them, as each addition waits for the one before
 _SLICE = 4200  # numbers in the columns of some rows, which a processor's first cache has room for

@@ -9,9 +9,9 @@ one, and its members are asked side by side: nothing has to be copied.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from fairwise.learning.compiler import numba
 from fairwise.learning.large.lanes import LANES, ask_everyone, ask_side_by_side, lowest_bit
 from fairwise.learning.oracles.linear_kernels import exact_score
 

@@ -131,7 +131,7 @@ class Mixture:
             part = rows.iloc[start : start + step] if hasattr(rows, "iloc") else rows[start : start + step]
             labels = self.classifiers.labels(part)
             if len(self.weights) > _MANY:
-                from fairwise.learning.row_kernels import mix  # numba takes most of a second to load
+                from fairwise.learning.row_kernels import mix  # numba is slow to load
 
                 result[start : start + step] = mix(np.ascontiguousarray(labels), self.weights)
                 return

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from fairwise.learning.compiler import numba
 
 _SPARSE = 0.25  # share of rows that are not 0, up to which a column is searched by these alone
 _MANY = 2000  # of fewer rows, sorting some again takes as long as looking at all

@@ -41,7 +41,7 @@ def descend_labels(
     c m > 0`` for any ``c > 0``, after a division by ``c``: ``m`` is one more column to descend along. ``cost`` is
     ``(P, k - 1)``, ``coef`` ``(k - 1, d)``.
     """
-    from fairwise.learning.oracles.descent_kernels import descend  # numba takes most of a second to load
+    from fairwise.learning.oracles.descent_kernels import descend  # numba is slow to load
 
     costs, everyone, least = by_label(cost), np.arange(len(cost)), np.inf
     for _ in range(_MAX_ROUNDS):

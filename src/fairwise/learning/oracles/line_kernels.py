@@ -8,9 +8,9 @@ stretch of each coordinate, and the cheapest of all is found by one pass over it
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from fairwise.learning.compiler import numba
 from fairwise.learning.oracles.descent_kernels import (
     breakpoints,
     empty_line,

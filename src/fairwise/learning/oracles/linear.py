@@ -162,7 +162,7 @@ def _score(rows: FloatArray, coef: FloatArray, intercept: FloatArray) -> Iterato
 
 
 def _kernels() -> ModuleType:
-    from fairwise.learning.oracles import linear_kernels  # numba takes most of a second to load
+    from fairwise.learning.oracles import linear_kernels  # numba is slow to load
 
     return linear_kernels
 

@@ -9,8 +9,9 @@ with their bounds as whole numbers, by their bits: processors do that for many a
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from fairwise.learning.compiler import numba
 
 
 @numba.njit(cache=True, nogil=True)

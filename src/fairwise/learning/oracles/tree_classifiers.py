@@ -112,7 +112,7 @@ class TreeClassifiers(ArrayClassifiers):
 
     def votes(self, rows: FloatArray, weights: FloatArray) -> FloatArray:
         """``weights @ labels(rows)`` ``(n,)`` of trees of depth 1 or 2, added tree by tree: the same in any batch."""
-        from fairwise.learning.row_kernels import add_votes  # numba takes most of a second to load
+        from fairwise.learning.row_kernels import add_votes  # numba is slow to load
 
         trees, columns = self._lift(2), self.columns
         out = np.zeros(len(rows))

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from numba import njit
 
+from fairwise.learning.compiler import numba
 from fairwise.learning.oracles.base import FloatArray, IntArray
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -18,7 +18,7 @@ _FEW_POINTS = 4  # so few that cross a root are added one by one
 
 
 def _compiled(function: _Function) -> _Function:
-    return cast("_Function", njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})(function))
+    return cast("_Function", numba.njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})(function))
 
 
 @_compiled

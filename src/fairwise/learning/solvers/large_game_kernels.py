@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from fairwise.learning.compiler import numba
 from fairwise.learning.solvers.regression_kernels import TILE
 
 _ANCHORS = 4

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from fairwise.learning.compiler import numba
 
 _LANES = 8  # running sums, which processors add to at once
 _TILE = 512  # rows

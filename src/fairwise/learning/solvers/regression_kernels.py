@@ -11,8 +11,9 @@ from a short table.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from fairwise.learning.compiler import numba
 
 _VANISHES = 750.0  # exp(-750) is 0
 TILE = 128  # people whose sums run side by side
