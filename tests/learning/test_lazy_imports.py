@@ -9,13 +9,15 @@ import sys
 import pytest
 
 import fairwise
+from fairwise.learning.settings import ESTIMATORS
 
 HEAVY = ("numba", "highspy", "skops", "starlette", "jinja2", "matplotlib", "dask", "pystreed", "uvicorn")
+MODELS = ("sklearn.linear_model", "sklearn.model_selection", "sklearn.pipeline", "sklearn.tree")
 
 
 def loaded(statement: str) -> set[str]:
-    """Top-level modules in a fresh interpreter after this statement."""
-    report = "import json, sys; print(json.dumps(sorted({name.partition('.')[0] for name in sys.modules})))"
+    """Modules in a fresh interpreter after this statement."""
+    report = "import json, sys; print(json.dumps(sorted(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", f"{statement}; {report}"], capture_output=True, text=True, check=True)
     return set(json.loads(done.stdout))
 
@@ -27,7 +29,17 @@ def test_importing_the_package_brings_nothing_heavy() -> None:
 def test_importing_names_and_choosing_settings_brings_no_compiler_solver_or_web() -> None:
     names = "from fairwise import PairwiseFairClassifier, Judgments, promise, Answer"
     statement = f"{names}; model = PairwiseFairClassifier(); repr(model); model.get_params()"
-    assert loaded(statement).isdisjoint(HEAVY)
+    assert loaded(statement).isdisjoint({*HEAVY, *MODELS})
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_a_fit_brings_none_of_the_models_that_it_does_not_use(estimator: str) -> None:
+    judged = "Judgments([{'judge': 'j', 'a': 0, 'b': 3, 'answer': 'same'}], people=people, by='position')"
+    statement = (
+        "import numpy as np; from fairwise import Judgments, PairwiseFairClassifier; people = np.arange(4.0)[:, None]; "
+        f"PairwiseFairClassifier({estimator!r}, max_depth=1).fit(people, [0, 0, 1, 1], judgments={judged})"
+    )
+    assert loaded(statement).isdisjoint(MODELS)
 
 
 def test_every_public_name_is_there() -> None:

@@ -8,7 +8,6 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
-from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
 from fairwise.constraints.budgets import Budget, attribute_budgets, judge_budgets, panel_budget
@@ -81,7 +80,7 @@ def prepare(
     settings = FitSettings.of(params)
     judgments = inputs.require_judgments(judgments)
     moments = (parity_moments if amounts is None else amounts.moments)(settings.group_constraints)
-    raw = isinstance(settings.estimator, Pipeline)  # it wants the people's own columns
+    raw = _is_pipeline(settings.estimator)  # it wants the people's own columns
     table = inputs.as_table(X, finite=not raw)
     labels = (read_labels if amounts is None else amounts.read)(y, table, settings, judgments)
     weights = inputs.person_weights(sample_weight, table)
@@ -139,6 +138,14 @@ def prepare(
     return PreparedFit(
         settings, problem, pairs, judged_rows, encoder, labels.classes, seed, oracle, placed.people, asked
     )
+
+
+def _is_pipeline(estimator: object) -> bool:
+    if isinstance(estimator, str):
+        return False
+    from sklearn.pipeline import Pipeline  # loaded by whoever has one, and slow to load
+
+    return isinstance(estimator, Pipeline)
 
 
 def group_rows(

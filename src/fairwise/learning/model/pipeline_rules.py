@@ -16,6 +16,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, OneHotEncoder, RobustScaler, StandardScaler
 
 from fairwise.learning.encoding import NumberColumn
+from fairwise.learning.model.point_rules import UnscaledColumn
 from fairwise.learning.model.questions import Is, IsMissing
 from fairwise.learning.model.tree_rules import Source
 from fairwise.learning.oracles.repeated_fits import Steps
@@ -31,10 +32,6 @@ class _Text:
 
     name: str
     fill: str | None = None
-
-
-class UnscaledColumn(NumberColumn):
-    """A number as it is, of which nobody noted how far it spreads."""
 
 
 class _Seen(NamedTuple):

@@ -10,13 +10,17 @@ from statistics import median
 
 import numpy as np
 
-from fairwise.learning.model.pipeline_rules import UnscaledColumn
+from fairwise.learning.encoding import NumberColumn
 from fairwise.learning.model.questions import Each, Is, IsMissing, Person, Wording
 from fairwise.learning.model.tree_rules import Fills, Line, RuleRow, Source, TreeRule, fills
 from fairwise.learning.oracles.base import FloatArray
 
 Term = tuple[float, Each | Is | IsMissing]
 """Points, and what they are given for."""
+
+
+class UnscaledColumn(NumberColumn):
+    """A number as it is, of which nobody noted how far it spreads."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -7,25 +7,26 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite, isnan
-from typing import Self
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from fairwise.errors import InputError
 from fairwise.learning.encoding import NumberColumn, TableEncoder, is_number, numbers_of
-from fairwise.learning.model.estimator_rules import EstimatorRule, estimator_rules
 from fairwise.learning.model.mixture import Mixture
 from fairwise.learning.model.point_rules import MostPointsRule, PointsRule, linear_rule, most_points_rule, readable
 from fairwise.learning.model.questions import Person, Wording, quoted
 from fairwise.learning.model.tree_rules import Labels, Line, TreeRule, encoded_columns, merged, roots
 from fairwise.learning.oracles.base import ClassArray, LabelArray
 from fairwise.learning.oracles.linear import LinearClassifiers
-from fairwise.learning.oracles.scikit_learn import FittedClassifiers
 from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
 from fairwise.tables.frames import to_pandas
 
-Rule = TreeRule | PointsRule | MostPointsRule | EstimatorRule
+if TYPE_CHECKING:
+    from fairwise.learning.model.estimator_rules import EstimatorRule
+
+Rule: TypeAlias = "TreeRule | PointsRule | MostPointsRule | EstimatorRule"
 
 
 @dataclass(frozen=True)
@@ -373,9 +374,7 @@ def _rules(
     mixture: Mixture, encoder: TableEncoder | None, kinds: Mapping[str, str] | None, wording: Wording
 ) -> Iterator[Rule]:
     classifiers = mixture.classifiers
-    if isinstance(classifiers, FittedClassifiers):
-        yield from estimator_rules(classifiers, encoder, kinds, wording)
-    elif encoder is not None and isinstance(classifiers, TreeClassifiers):
+    if encoder is not None and isinstance(classifiers, TreeClassifiers):
         yield from (TreeRule(root, wording) for root in roots(classifiers, encoder))
     elif encoder is not None and isinstance(classifiers, LinearClassifiers):
         for coef, intercept in zip(classifiers.coef, classifiers.intercept, strict=True):
@@ -383,6 +382,12 @@ def _rules(
                 yield most_points_rule(coef, intercept, list(encoded_columns(encoder)), wording)
                 continue
             yield linear_rule(*readable(coef, float(intercept)), 0.0, encoded_columns(encoder), wording)
+    else:
+        from fairwise.learning.model.estimator_rules import estimator_rules  # scikit-learn's models are slow to load
+        from fairwise.learning.oracles.scikit_learn import FittedClassifiers
+
+        if isinstance(classifiers, FittedClassifiers):
+            yield from estimator_rules(classifiers, encoder, kinds, wording)
 
 
 def label_words(classes: ClassArray) -> tuple[str, ...]:

@@ -15,20 +15,29 @@ def make_oracle(
     settings: FitSettings, points: Points, columns: list[str], seed: int, judged: IntArray | None = None
 ) -> Oracle:
     """The oracle that ``estimator`` names, built for these points."""
-    # numba takes most of a second to load
-    from fairwise.learning.oracles import deep_tree, descent, linear, scikit_learn, tree
+    # Of numba and scikit-learn, which take long to load, each oracle loads what it needs itself.
     from fairwise.learning.oracles.base import n_labels
 
     labels = n_labels(points.error_cost)
     depth, most = settings.max_depth, settings.max_thresholds
     match settings.estimator:
         case "linear-regression":
-            return linear.RegressionOracle(points.rows, points.multiplicity, labels)
+            from fairwise.learning.oracles.linear import RegressionOracle
+
+            return RegressionOracle(points.rows, points.multiplicity, labels)
         case "linear":
-            return descent.DescentOracle(points.rows, points.multiplicity, points.error_cost, labels, judged)
+            from fairwise.learning.oracles.descent import DescentOracle
+
+            return DescentOracle(points.rows, points.multiplicity, points.error_cost, labels, judged)
         case "tree" if depth > DEEPEST_PROVEN:
-            return deep_tree.DeepTreeOracle(points.rows, depth, most, columns, n_labels=labels)
+            from fairwise.learning.oracles.deep_tree import DeepTreeOracle
+
+            return DeepTreeOracle(points.rows, depth, most, columns, n_labels=labels)
         case "tree":
-            return tree.TreeOracle(points.rows, points.error_cost, depth, most, columns)
+            from fairwise.learning.oracles.tree import TreeOracle
+
+            return TreeOracle(points.rows, points.error_cost, depth, most, columns)
         case estimator:
-            return scikit_learn.ScikitLearnOracle(points.rows, points.error_cost, estimator, seed)
+            from fairwise.learning.oracles.scikit_learn import ScikitLearnOracle
+
+            return ScikitLearnOracle(points.rows, points.error_cost, estimator, seed)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression
 
 from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, LabelArray, Oracle
 from fairwise.learning.oracles.descent_kernels import Columns, descend, total_costs
@@ -204,6 +203,8 @@ def _logistic_regression(rows: FloatArray, multiplicity: FloatArray, error_cost:
 
     ``error_cost * multiplicity.sum()`` is by how much label 0 outweighs label 1 at a point.
     """
+    from sklearn.linear_model import LogisticRegression  # scikit-learn's models are slow to load
+
     share = multiplicity / multiplicity.sum()
     weight = np.concatenate([share - error_cost, share + error_cost]) * (len(rows) / 2)
     counted = np.flatnonzero(weight > _ROUNDING)

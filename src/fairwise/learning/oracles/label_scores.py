@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression
 
 from fairwise.learning.oracles.base import FloatArray, by_label
 
@@ -69,6 +68,8 @@ def multinomial_regression(rows: FloatArray, error_cost: FloatArray) -> tuple[Fl
 
     ``sum_k weight_k [h != k]`` with ``weight_k = dearest - cost_k`` is the cost of ``h`` and a constant.
     """
+    from sklearn.linear_model import LogisticRegression  # scikit-learn's models are slow to load
+
     costs = by_label(error_cost)
     weight = costs.max(axis=1, keepdims=True) - costs
     point, label = np.nonzero(weight > _ROUNDING * weight.max())
