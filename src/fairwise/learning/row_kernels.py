@@ -65,7 +65,9 @@ def add_labels(rows, coef, intercept, cell, value, out):
     best = np.empty(n_classifiers)
     label = np.empty(n_classifiers, dtype=np.intp)
     for p in range(len(rows)):
-        scores[:] = intercept
+        for k in range(n_others):
+            for t in range(n_classifiers):
+                scores[k, t] = intercept[k, t]
         for j in range(d):
             x = rows[p, j]
             if x != 0.0:

@@ -73,7 +73,9 @@ def sorted_order(values, order, spare):
         order[r + 1] = here
         moves += q - 1 - r
         if moves > 8 * n:
-            order[:n] = np.argsort(values, kind="mergesort")
+            merged = np.argsort(values, kind="mergesort")
+            for p in range(n):
+                order[p] = merged[p]
             return
 
 

@@ -85,7 +85,9 @@ def two_splits(shared: FloatArray, total: FloatArray, values: FloatArray) -> flo
         if others == 1:
             best = _beside(shared[0, s, s:], own[0, s], own[0, s:], total[0], inside[s:], outside[s:])
         else:
-            row[:, s:] = shared[:, s, s:]
+            for label in range(others):
+                for t in range(s, size):
+                    row[label, t] = shared[label, s, t]
             best = _beside_of_labels(row, own, total, s, s, inside, outside)
         values[s] = min(inside[s], best[0]) + min(outside[s], best[1])
     return float(values.min())

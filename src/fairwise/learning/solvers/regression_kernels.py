@@ -92,7 +92,8 @@ def play(
                 value += inverse_gram[i, j] * (sign * factor * moments[j])
             beta[i] = -value
         intercept[t] = beta[0]
-        coef[t] = beta[1:]
+        for j in range(d):
+            coef[t, j] = beta[1 + j]
         label_people(tiles, beta, score, label, favored)
 
         if n_budgets > 0:
