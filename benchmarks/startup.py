@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from statistics import median
@@ -47,8 +48,8 @@ def run() -> Row:
         reached=slowest <= _BAR and ours <= 1.3 * baseline,
         notes=f"Fresh processes in turn, timed inside, medians of {_REPEATS}. The fit: 200 people, 5 features, "
         "10 judgments, compiled code in its cache. `import fairwise` loads nothing else; the estimator loads pandas "
-        "and scikit-learn, which whoever fits anything has loaded, so their time is beside the sum and not in it. Two "
-        "thirds of a first fit are numba's own loading.",
+        "and scikit-learn, which whoever fits anything has loaded, so their time is beside the sum and not in it. More "
+        "than half of a first fit of linear thresholds is numba's own loading.",
         ratios={
             "importing pandas and sklearn.base / ours": baseline / ours,
             "bar / import and first fit": _BAR / slowest,
@@ -57,7 +58,10 @@ def run() -> Row:
 
 
 def fresh(timed: str, before: str = "") -> float:
-    """Seconds that these lines take in a process of their own, after the ones before."""
+    """Seconds that these lines take in a process of their own, after the ones before; modules are compiled once."""
     script = _TIMED.format(before=before, timed=timed)
-    answer = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, check=True)
+    environment = os.environ | {"PYTHONDONTWRITEBYTECODE": ""}
+    answer = subprocess.run(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, check=True, env=environment
+    )
     return float(answer.stdout)
