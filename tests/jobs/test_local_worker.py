@@ -98,3 +98,11 @@ def test_who_waits_is_asked_also_while_it_starts(tmp_path: Path) -> None:
 
     with pytest.raises(Enough), LocalWorker(tmp_path, equal=False) as worker:
         worker.result((len, b"\0" * (1 << 24)), enough)
+
+
+@pytest.mark.skipif(not hasattr(os, "SCHED_IDLE"), reason="only Linux has an idle class")
+@pytest.mark.parametrize("equal", [False, True])
+def test_it_computes_while_nobody_else_needs_the_processor(tmp_path: Path, equal: bool) -> None:
+    with LocalWorker(tmp_path, equal=equal) as worker:
+        assert done(worker, os.sched_getscheduler, 0) == (os.SCHED_OTHER if equal else os.SCHED_IDLE)
+        assert done(worker, os.getsid, 0) == os.getsid(0), "the class counts within a session only"

@@ -1,4 +1,4 @@
-"""A process of our own that computes, one call after the other, with the lowest priority.
+"""A process of our own that computes, one call after the other, while nobody else needs the processor.
 
 It is talked to through a pipe that it inherits. Nothing listens anywhere: a port, even of this machine alone, is open
 to everyone who can log in to it, and whoever may send calls can run anything.
@@ -28,8 +28,6 @@ T = TypeVar("T")
 NICE = 19
 _DEATHS = 4
 """So often a call may end the process before it is given up."""
-
-_SESSION = Path("/proc/self/autogroup")
 
 
 class _Died(Exception):  # noqa: N818 - it is tried again
@@ -133,15 +131,17 @@ def _end_with_parent() -> None:
 
 
 def _let_others_go_first() -> None:
-    """Take the lowest priority.
+    """Compute only while nobody else on this machine wants to: in Linux' idle class, elsewhere at the lowest priority.
 
-    Only who computes does. Who writes to the database must not: waiting for a turn while holding its lock, they would
-    keep everyone else waiting.
+    Nice alone does not do on Linux: whoever wakes up may have to wait for the next tick, some milliseconds, and an
+    answer wakes several threads. The idle class is interrupted at once. It counts among processes of one session or
+    control group, so this one must remain in that of the server.
+
+    Only who computes does so. Who writes to the database must not: waiting for a turn while holding its lock, they
+    would keep everyone else waiting.
     """
     if hasattr(os, "nice"):
         os.nice(NICE)
-    if _SESSION.exists():
-        # Linux shares the processor among sessions first and heeds nice only within each: one of its own is needed.
-        with suppress(OSError):
-            os.setsid()
-            _SESSION.write_text(str(NICE), encoding="ascii")
+    if hasattr(os, "SCHED_IDLE"):
+        with suppress(OSError):  # where a sandbox forbids it, nice remains
+            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))

@@ -210,7 +210,7 @@ def jobs_beside(folder: Path, database: str | Path, dask: str | None, *, several
 def start_jobs(
     folder: Path, database: str | Path, dask: str | None, *, equal: bool = False, several: bool = False
 ) -> subprocess.Popen[bytes]:
-    """Start it, its worker with the lowest priority unless `equal` or `EQUAL` is in the environment.
+    """Start it, its worker letting all others go first unless `equal` or `EQUAL` is in the environment.
 
     It ends when the other end of its standard input is closed, which death does too.
     """
@@ -222,7 +222,7 @@ def start_jobs(
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         env=environment,
-        start_new_session=True,  # Ctrl-C is for the server, which then ends this
+        process_group=0,  # Ctrl-C is for the server, which then ends this; the session is the same: see `local_worker`
     )
 
 
