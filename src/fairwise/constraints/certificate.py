@@ -36,8 +36,8 @@ class Certificate(EqualNan):
     error the oracle used could find nothing.
 
     ``stopped`` says why the search ended: at its ``gap``, after the ``rounds`` asked for, because its ``oracle`` found
-    nothing more, because a heuristic on very many judgments ``stalled``, at a limit of ``iterations`` or ``time``, or
-    because it was ``interrupted``, by Ctrl-C or a callback.
+    nothing more, because a heuristic ``stalled``, at a limit of ``iterations`` or ``time``, or because it was
+    ``interrupted``, by Ctrl-C or a callback.
     ``plain_error`` is the least found without any rule, ``constant_error`` that of giving everyone the same label;
     ``warnings`` are what to know before using the model.
 

@@ -10,6 +10,7 @@ import pytest
 from tests.support.finite_oracle import FiniteClassOracle, SlowOracle
 
 from fairwise.constraints.groups import GroupRows
+from fairwise.learning.solvers import column_generation
 from fairwise.learning.solvers.column_generation import ColumnGeneration
 from fairwise.learning.solvers.pool import Pool
 from fairwise.learning.solvers.solution import Multipliers, lagrangian_bound
@@ -256,6 +257,39 @@ def test_a_search_goes_on_while_its_gap_is_open(
         _, runs = np.unique(solution.trajectory["error"].round(6), return_counts=True)
         longest = max(longest, int(runs.max()))
     assert longest > 12  # so many equal values once ended a search
+
+
+class Fickle(Modest):
+    """Looks at a tenth of what there is, at others each time."""
+
+    turn = 0
+
+    def best_response(self, cost: FloatArray, warm: Classifiers | None = None) -> Any:  # noqa: ARG002
+        self.turn += 1
+        seen = np.arange(self.turn % 10, len(self._everyone), 10)
+        return self._everyone.take(seen[np.argmin(self._everyone.predictions[seen] @ cost, keepdims=True)])
+
+
+def test_a_heuristic_that_long_gets_no_nearer_ends_before_its_limit(
+    listed: Callable[..., Listed], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither the error nor the gap was better in so many iterations; a search that finds all it could is not ended."""
+    patience = 5
+    monkeypatch.setattr(column_generation, "_PATIENCE", patience)
+    ended = []
+    for seed in range(12):
+        game = listed(seed, n_points=14, n_people=12, n_answers=60, n_classifiers=2000, gamma=0.0)
+        solution = ColumnGeneration(game.problem, Fickle(game.labels[2:])).solve(tol=1e-6)
+        assert_keeps_the_rules(game.problem, solution)
+        ended.append(solution.stopped)
+        if solution.stopped == "stalled":
+            errors, gaps = solution.trajectory["error"], solution.trajectory["gap"]
+            assert errors[-1 - patience] - solution.error < 1e-7
+            assert gaps[-patience:].min() >= gaps[:-patience].min()
+            assert solution.error - solution.bound > 1e-6
+        assert ColumnGeneration(game.problem, game.oracle).solve(tol=1e-6).stopped == "gap"
+    assert "stalled" in ended
+    assert "iterations" not in ended
 
 
 @pytest.mark.parametrize("limit", [{"max_iter": 1}, {"time_limit": 1e-9}], ids=["iterations", "time"])

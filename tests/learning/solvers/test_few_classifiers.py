@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from fairwise.learning.solvers import few_classifiers
 from fairwise.learning.solvers.branching import PlaceSearch
 from fairwise.learning.solvers.column_generation import ColumnGeneration
 from fairwise.learning.solvers.few_classifiers import FewClassifiers
 from fairwise.learning.solvers.master import keeps
 from fairwise.learning.solvers.pool import Pool
-from fairwise.learning.solvers.selection import best_weights
+from fairwise.learning.solvers.selection import best_weights, solved_or_none
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from tests.learning.conftest import Listed
 
     from fairwise.learning.problem import Problem
+    from fairwise.learning.solvers.master import Master, MasterSolution
 
 RULES: list[dict[str, Any]] = [
     {"gamma": 0.1},
@@ -72,6 +74,29 @@ def test_no_smaller_choice_has_that_error(listed: Callable[..., Listed], seed: i
     assert least_error(pool, problem, len(choice)) <= ceiling + 1e-9
     if len(choice) > 1:
         assert least_error(pool, problem, len(choice) - 1) > ceiling - 1e-9
+
+
+def test_where_hardly_any_can_be_left_out_the_others_are_not_tried(
+    listed: Callable[..., Listed], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each takes a programme, and mixtures under strict rules have hundreds."""
+    most, tried = 3, 0
+
+    def counted(master: Master, problem: Problem) -> MasterSolution | None:
+        nonlocal tried
+        tried += 1
+        return solved_or_none(master, problem)
+
+    monkeypatch.setattr(few_classifiers, "_FRUITLESS", most)
+    monkeypatch.setattr(few_classifiers, "solved_or_none", counted)
+    game = listed(0, n_points=14, n_people=12, n_answers=60, n_classifiers=2000, gamma=0.01)
+    problem, generation = game.problem, ColumnGeneration(game.problem, game.oracle)
+    generation.solve(tol=1e-6)
+    vertex = generation.pool.solve(problem)
+    choice = FewClassifiers(problem, game.oracle, generation.pool).fewest(vertex.value + 1e-9)
+    assert choice.error <= vertex.value + 1e-8
+    left_out = np.count_nonzero(vertex.weights) - len(choice)
+    assert 0 < tried <= (most + 1) * (left_out + 1) < np.count_nonzero(vertex.weights)
 
 
 @each_seed

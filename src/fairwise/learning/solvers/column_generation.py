@@ -52,9 +52,10 @@ _BEYOND = 1e3  # an error that no multiplier of a rule makes worth while
 _WORTH_VARYING = 1e-6  # smaller gains are not worth another programme
 _EXPLORING_ROUNDS = (60, 300)
 _EXPLORING_WORK = 3e7  # rounds times points times columns
-_STALLED_ITERATIONS = 10  # with very many rows, a heuristic's value that fell by less than this share of tol in so many
-_STALLED_GAIN = 0.1
-_STALLED_GAP = 50.0  # ends the search, once the gap is no more than so many tol
+_STALLED_GAIN = 0.1  # share of tol: a heuristic's search ends if its value fell by less than this
+_PATIENCE = 25  # in so many iterations, and its gap was smaller before them
+_PATIENCE_MANY_ROWS = 10  # or, with very many rows, in so many
+_STALLED_GAP = 50.0  # once the gap is at most so many tol
 
 
 class ColumnGeneration:
@@ -185,15 +186,25 @@ class ColumnGeneration:
         return self._solution(search, "iterations")
 
     def _stalled(self, search: Search, limits: Limits) -> bool:
-        """Whether a heuristic on very many rows has long found nothing that lowers the error by what would matter.
+        """Whether a heuristic has long found nothing that lowers the error by what would matter.
 
-        Its gap may never close: at any multipliers some classifier fits the noise of single judgments, another each
-        time, and the heuristic often misses it and meets it later.
+        Its gap may never close. With very many rows, at any multipliers some classifier fits the noise of single
+        judgments, another each time, and the heuristic often misses it and meets it later. Where hardly anything may
+        differ (gamma and eta near 0) duals are many, and at each of them something new looks better that no mixture
+        can use; then the gap rises as often as it falls.
         """
-        if self._oracle.exact or self._proximal is None or len(search.trajectory) <= _STALLED_ITERATIONS:
+        if self._oracle.exact:
             return False
-        gained = search.trajectory[-1 - _STALLED_ITERATIONS].error - search.master.value
-        return gained < _STALLED_GAIN * limits.tol and search.gap <= _STALLED_GAP * limits.tol
+
+        def gained_nothing(iterations: int) -> bool:
+            if len(search.trajectory) <= iterations:
+                return False
+            return search.trajectory[-1 - iterations].error - search.master.value < _STALLED_GAIN * limits.tol
+
+        if self._proximal is not None and search.gap <= _STALLED_GAP * limits.tol:
+            return gained_nothing(_PATIENCE_MANY_ROWS)
+        gaps = [iteration.gap for iteration in search.trajectory]
+        return gained_nothing(_PATIENCE) and min(gaps[-_PATIENCE:]) >= min(gaps[:-_PATIENCE])
 
     def _report(self, problem: Problem, search: Search, watch: Watch | None) -> None:
         if watch is not None:

@@ -34,6 +34,7 @@ _NO_WEIGHT = 1e-10
 _CHOSEN = 10  # a programme that chooses takes too long for mixtures of more
 _FEW = 24  # of so few candidates it chooses the best at once; else they are exchanged one by one
 _TRIED = 24  # candidates for an exchange
+_FRUITLESS = 25  # classifiers in a row that cannot be left out: hardly any of the others can
 _MANY_ROWS = 20_000  # beyond, choosing takes longer than the fit
 
 
@@ -157,18 +158,21 @@ class FewClassifiers:
 
     def _without_spare(self, known: Choice, ceiling: float) -> Choice:
         """Those that the others can do without are left out one by one, the least weight first."""
-        which, problem = known.which, self._problem
+        which, problem, fruitless = known.which, self._problem, 0
         master = Master(problem)  # stays warm: another column's weight is all that changes
         master.add(self._pool.errors[which], self._pool.values[which])
         for column in np.argsort(known.weights, kind="stable"):
-            if which[column] in known.which and not self._is_over():
+            if fruitless == _FRUITLESS or self._is_over():
+                break
+            if which[column] in known.which:
                 master.allow(column, allowed=False)
                 others = solved_or_none(master, problem)
                 found = None if others is None else self._used(which, others)
                 if found is None or found.error > ceiling:
                     master.allow(column, allowed=True)
+                    fruitless += 1
                 else:
-                    known = found
+                    known, fruitless = found, 0
         return known
 
     def _exchanged(self, best: Choice, candidates: IntArray, size: int) -> Choice:
