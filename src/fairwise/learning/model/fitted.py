@@ -263,7 +263,8 @@ class FittedMixture(LabelPredictions, ClassifierMixin, BaseEstimator):
             gamma, self.eta, self.weighting, error=error, amounts=self.amounts_of_labels
         )
         prices = measured.price_columns(gamma)
-        self._prices: Columns | None = {name: column.tolist() for name, column in prices.items()}
+        # Of whole numbers a Series makes a list at once, and pandas' own arrays one by one.
+        self._prices: Columns | None = {name: pd.Series(column).tolist() for name, column in prices.items()}
         self._trajectory = solution.trajectory
         self._group_rules = self._measured_rules()
         return self
