@@ -262,16 +262,16 @@ class FittedMixture(LabelPredictions, ClassifierMixin, BaseEstimator):
         self.certificate_: Certificate = measured.certificate(
             gamma, self.eta, self.weighting, error=error, amounts=self.amounts_of_labels
         )
-        prices = measured.price_columns(gamma)
-        # Of whole numbers a Series makes a list at once, and pandas' own arrays one by one.
-        self._prices: Columns | None = {name: pd.Series(column).tolist() for name, column in prices.items()}
+        columns = measured.price_columns(gamma).items()  # lists of a Series are made at once, of its array one by one
+        self._prices: Columns | None = {name: pd.Series(column).tolist() for name, column in columns}
         self._trajectory = solution.trajectory
         self._group_rules = self._measured_rules()
         return self
 
     def _measured(self) -> Measurement:
         prepared, solution = self._after_fit()
-        return Measurement(prepared, solution, self._probability(prepared.judged_rows))
+        is_solution = self._threshold is None and self._mixture.weights is solution.weights
+        return Measurement(prepared, solution, None if is_solution else self._probability(prepared.judged_rows))
 
     def _measured_rules(self) -> Columns:
         prepared, solution = self._after_fit()

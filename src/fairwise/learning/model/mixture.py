@@ -175,11 +175,12 @@ def group_rule_table(problem: Problem, values: FloatArray, solution: Solution) -
 class Measurement:
     """A solution measured on the judged people: what is certified about it, and what each judgment costs.
 
-    ``probability`` is that of labels for the judged people as :meth:`Mixture.probabilities` has it; the solution's own
-    mixture if not given.
+    ``probability`` is that of labels for the judged people as :meth:`Mixture.probabilities` has it; if not given, that
+    of the solution's own mixture, which its solver may know.
     """
 
     def __init__(self, prepared: PreparedProblem, solution: Solution, probability: FloatArray | None = None) -> None:
+        probability = solution.judged_probability if probability is None else probability
         if probability is None:
             mixture = Mixture(solution.classifiers, solution.weights, len(prepared.classes))
             probability = mixture.probabilities(prepared.judged_rows)

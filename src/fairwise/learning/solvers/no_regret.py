@@ -23,7 +23,7 @@ import numpy as np
 from fairwise.constraints.certificate import Stopped
 from fairwise.constraints.pairs import adjoint_differences
 from fairwise.errors import InputError
-from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle, total_costs
+from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, Oracle, total_costs
 from fairwise.learning.oracles.linear import LinearClassifiers, RegressionOracle, RegressionTerms
 from fairwise.learning.problem import Points, Problem
 from fairwise.learning.solvers.large_games import GameRecord, is_large, play_large
@@ -57,17 +57,21 @@ class Game:
     cost_on_judged: float
     """What the reply costs on judged people, apart from its error."""
 
+    favored: IntArray | None = None
+    """How many rounds gave each judged person label 1 ``(m,)``, where there are two labels."""
+
     def solution(self, errors: FloatArray, reply_error: float, plain_error: float, hypothesis_class: str) -> Solution:
         """The average of the rounds, once the error of each ``(T,)``, the reply and the plain model is known."""
         n_rounds = len(errors)
         running = np.cumsum(errors) / np.arange(1, n_rounds + 1)
         self.average.error = float(running[-1])
         bound = lagrangian_bound(self.problem, self.average.multipliers, reply_error + self.cost_on_judged)
+        weights = np.full(n_rounds, 1.0 / n_rounds)
         gaps = np.full(n_rounds, np.nan)
         gaps[-1] = self.average.best_dual_value(self.guarantee.lambda_bound, self.guarantee.tau_bound) - bound
         return Solution(
             classifiers=self.classifiers,
-            weights=np.full(n_rounds, 1.0 / n_rounds),
+            weights=weights,
             error=self.average.error,
             multipliers=self.average.multipliers,
             bound=bound,
@@ -77,6 +81,7 @@ class Game:
             trajectory={"error": running, "max_violation": self.violations, "gap": gaps},
             stopped="rounds",
             plain_error=min(plain_error, float(errors.min())),
+            judged_probability=None if self.favored is None else _sums_of_first(weights)[self.favored],
         )
 
 
@@ -91,7 +96,8 @@ def play_game(problem: Problem, terms: RegressionTerms, guarantee: Guarantee) ->
     on_people = adjoint_differences(problem.sign * pairs, problem.reference, problem.owed, len(problem.judged))
     reply = terms.response(on_people)
     cost_on_judged = float(on_people @ reply.labels(terms.judged_rows)[0])
-    return Game(problem, guarantee, LinearClassifiers(coef, intercept), violations, average, reply, cost_on_judged)
+    classifiers, favored = LinearClassifiers(coef, intercept), np.rint(labels * guarantee.n_rounds).astype(np.intp)
+    return Game(problem, guarantee, classifiers, violations, average, reply, cost_on_judged, favored)
 
 
 def _play_compiled(problem: Problem, terms: RegressionTerms, guarantee: Guarantee) -> GameRecord:
@@ -356,6 +362,11 @@ def _play_regression(
         game.solution(own[:-1], float(own[-1]), float(errors[0]), oracle.hypothesis_class)
         for game, own in zip(games, errors[1:].reshape(len(games), -1), strict=True)
     ]
+
+
+def _sums_of_first(weights: FloatArray) -> FloatArray:
+    """Of none of them, of the first, …, of all; rounded as a mixture's, which adds one by one."""
+    return np.minimum(np.append(0.0, np.cumsum(weights)), 1.0)
 
 
 def _softmax_with_zero(theta: FloatArray) -> FloatArray:

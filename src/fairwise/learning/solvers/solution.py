@@ -129,6 +129,9 @@ class Solution:
     max_classifiers: int | None = None
     """How many the mixture was allowed; the bound is about any number."""
 
+    judged_probability: FloatArray | None = None
+    """Of label 1 for each of the judged people ``(m,)``, where the solver knows."""
+
     @classmethod
     def of_one(
         cls, problem: Problem, classifier: Classifiers, error: float, hypothesis_class: str, *, exact: bool
