@@ -7,12 +7,11 @@ import numpy as np
 from fairwise.learning.compiler import numba
 from fairwise.learning.solvers.regression_kernels import TILE
 
-_ANCHORS = 4
-_REACH = 0.03  # how far from an anchor a classifier may be
+_LARGEST = 32767  # parts of 1: half the memory of single precision, which everyone is read from in every round
+_UNROLLED = 3  # columns
 _CERTAIN = 1e-9  # more than rounding changes in a score of length 1, where classifiers are at most so long:
 _LONGEST = 1e5
 _SUM_AGAIN = 256  # rounds after which sums are taken anew: what additions round away does not pile up
-_UNSURE = 2
 _SINGLE = 2.0**-24
 
 
@@ -34,18 +33,11 @@ def play_rounds(rows, units, frame, inverse_gram, base, edges, sign, gamma, step
     used = np.array([zero, zero])
     charged, entered, before = np.zeros((3, 2 * zero + 1, 2)), np.zeros((n_edges, 2)), np.zeros((n_edges, 2))
     where = place, turn, number, sums, used, charged, entered, before
-    people = np.zeros(m, dtype=np.int8), np.zeros((m, 3), dtype=np.int64)
-    anchors = (
-        np.zeros((_ANCHORS, 1 + d)),
-        np.full(_ANCHORS, -1),
-        np.zeros((_ANCHORS, m), dtype=np.int8),
-        np.zeros((_ANCHORS, m + 1), dtype=np.int32),
-        np.zeros((_ANCHORS, m + 1), dtype=np.float32),
-        np.zeros(_ANCHORS, dtype=np.int64),
-    )
-    changed, unsure = np.empty(m + 1, dtype=np.int32), np.empty(m + 1, dtype=np.int32)
+    people = np.full(len(units) * TILE, -1, dtype=np.int8), np.zeros((m, 3), dtype=np.int64)
+    changed = np.empty(m + 1, dtype=np.int32)
+    certain = 1.1 * ((d + 7) * _SINGLE + 0.5 * np.sqrt(d + 1) / _LARGEST) + _CERTAIN
     responses, violations = np.empty((n_rounds, 1 + d)), np.empty(n_rounds)
-    point, last_point, last = np.zeros(1 + d), np.zeros(1 + d), (-1, 1)
+    point, last_point = np.zeros(1 + d), np.zeros(1 + d)
     walked, turned, most = 0, 0, 0
     _sum_edges(edges, where)
     for t in range(n_rounds):
@@ -66,9 +58,8 @@ def play_rounds(rows, units, frame, inverse_gram, base, edges, sign, gamma, step
         if opposite:
             point *= -1.0
         last_point[:] = point
-        count, last = _find_changes(
-            rows, units, beta, point, length, anchors, last, people[0], opposite, t, changed, unsure
-        )
+        limit = np.float32(certain if length > 0.0 else np.inf)
+        count = _find_changes(rows, units, beta, point, limit, people[0], opposite, changed)
         _change_sides(changed[:count], people, edges, where, (t, turned, walked, zero))
         turned += opposite
         walked += -direction if opposite else direction
@@ -86,21 +77,22 @@ def play_rounds(rows, units, frame, inverse_gram, base, edges, sign, gamma, step
 
 @numba.njit(cache=True, nogil=True)
 def unit_rows(rows, centre, spread):
-    """``(1, (x - centre) / spread)`` of each row, divided by its length, in single precision.
+    """``(1, (x - centre) / spread)`` of each row, divided by its length, as whole numbers of :data:`_LARGEST` parts.
 
-    By column within each few people, ``(tiles, 1 + d, TILE)``, and zeros behind the last.
+    By column within each few people, ``(tiles, D, TILE)``, and zeros behind the last column and person.
     """
     m, d = rows.shape
-    units = np.zeros((-(-m // TILE), 1 + d, TILE), dtype=np.float32)
+    width = -(-(1 + d) // _UNROLLED) * _UNROLLED
+    units = np.zeros((-(-m // TILE), width, TILE), dtype=np.int16)
     unit = np.ones(1 + d)
     for p in range(m):
         square = 1.0
         for j in range(d):
             unit[1 + j] = (rows[p, j] - centre[j]) / spread[j]
             square += unit[1 + j] * unit[1 + j]
-        shrink = 1.0 / np.sqrt(square)
+        shrink = _LARGEST / np.sqrt(square)
         for j in range(1 + d):
-            units[p // TILE, j, p % TILE] = unit[j] * shrink
+            units[p // TILE, j, p % TILE] = np.int16(np.rint(unit[j] * shrink))
     return units
 
 
@@ -195,93 +187,51 @@ def _dot(a, b):
 
 
 @numba.njit(cache=True, nogil=True)
-def _find_changes(rows, units, beta, point, length, anchors, last, side, opposite, t, changed, unsure):
-    """List everyone who changes sides: returns how many, which anchor was asked, and with which sign."""
-    points, asked, sides, near, ratios, n_near = anchors
+def _find_changes(rows, units, beta, point, limit, side, opposite, changed):
+    """List everyone who changes sides, and return how many; a product beyond ``limit`` from 0 is certain."""
+    weights = np.zeros(units.shape[1], dtype=np.float32)
+    weights[: len(point)] = point / _LARGEST
+    towards = np.empty(TILE, dtype=np.float32)  # how far everyone is on their side
     count = 0
-    if length == 0.0:
-        unsure[:-1] = np.arange(len(rows))
-        return _ask_exactly(unsure[:-1], rows, beta, False, side, changed, count), (-1, 1)
-    certain = 1.1 * (len(point) + 6) * _SINGLE + _CERTAIN
-    k, sign, distance = _nearest(points, asked, point)
-    if distance > _REACH:
-        k, sign, distance, last = int(np.argmin(asked)), 1, 0.0, (-1, 1)
-        points[k] = point
-        n_near[k] = _set_anchor(units, point.astype(np.float32), _REACH + certain, sides[k], near[k], ratios[k])
-    asked[k] = t
-    if last != (k, sign):
-        for p in range(len(rows)):
-            own = sides[k, p]
-            changed[count] = p
-            count += own != _UNSURE and side[p] != (own if sign > 0 else 1 - own)
-    limit = distance + certain
-    n_unsure = 0
-    for i in range(n_near[k]):
-        p, ratio = near[k, i], sign * ratios[k, i]
-        sure = abs(ratio) > limit
-        unsure[n_unsure] = changed[count] = p
-        n_unsure += not sure
-        count += sure and side[p] != (ratio > 0.0)
-    return _ask_exactly(unsure[:n_unsure], rows, beta, opposite, side, changed, count), (k, sign)
-
-
-@numba.njit(cache=True, nogil=True)
-def _nearest(points, asked, point):
-    """The anchor nearest to a point or to its opposite, the sign with which it is, and how far."""
-    best, sign, least = 0, 1, np.inf
-    for k in range(len(points)):
-        if asked[k] >= 0:
-            own = 1 if _dot(points[k], point) >= 0.0 else -1
-            away = 0.0
-            for i in range(len(point)):
-                away += (own * points[k, i] - point[i]) ** 2
-            if away < least:
-                best, sign, least = k, own, away
-    return best, sign, np.sqrt(least)
-
-
-@numba.njit(cache=True, nogil=True)
-def _set_anchor(units, point, limit, sides, near, ratios):
-    """Write the sides that no classifier within reach sees otherwise, and list the other people with their scores."""
-    count = 0
-    score = np.empty(TILE, dtype=np.float32)
     for number in range(len(units)):
-        score[:] = 0.0
-        for j in range(len(point)):
-            weight, unit = point[j], units[number, j]
-            for q in range(TILE):
-                score[q] += weight * unit[q]
         first = number * TILE
-        n = min(TILE, len(sides) - first)
-        for q in range(n):
-            sides[first + q] = _UNSURE if abs(score[q]) <= limit else score[q] > 0.0
-        for q in range(n):
-            near[count], ratios[count] = first + q, score[q]
-            count += sides[first + q] == _UNSURE
+        if not _ask(units[number], weights, side[first : first + TILE], limit, towards):
+            continue
+        start = end = count
+        for q in range(min(TILE, len(rows) - first)):
+            changed[end] = first + q
+            end += not towards[q] > limit
+        for i in range(start, end):
+            p = changed[i]
+            changed[count] = p
+            certain = towards[p - first] < -limit
+            count += certain or (side[p] > 0) != ((_score(rows[p], beta) > 0.0) != opposite)
+    return count
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _ask(units, weights, side, limit, towards):
+    """Write products with a few people times their sides, and return how many are not beyond the limit."""
+    towards[:] = 0.0
+    for j in range(0, len(weights), _UNROLLED):
+        one, two, three = weights[j], weights[j + 1], weights[j + 2]
+        first, second, third = units[j], units[j + 1], units[j + 2]
+        for q in range(TILE):
+            towards[q] += one * np.float32(first[q]) + two * np.float32(second[q]) + three * np.float32(third[q])
+    count = 0
+    for q in range(TILE):
+        towards[q] *= np.float32(side[q])
+        count += not towards[q] > limit
     return count
 
 
 @numba.njit(cache=True, nogil=True)
-def _ask_exactly(who, rows, beta, opposite, side, changed, count):
-    """List those of these people who change sides; sums are added in the order of the columns, four side by side."""
-    last = len(who) - 1
-    score = np.empty(4)
-    for start in range(0, len(who), 4):
-        one, two = rows[who[start]], rows[who[min(start + 1, last)]]
-        three, four = rows[who[min(start + 2, last)]], rows[who[min(start + 3, last)]]
-        a, b, c, d = beta[0], beta[0], beta[0], beta[0]
-        for j in range(rows.shape[1]):
-            weight = beta[1 + j]
-            a += one[j] * weight
-            b += two[j] * weight
-            c += three[j] * weight
-            d += four[j] * weight
-        score[0], score[1], score[2], score[3] = a, b, c, d
-        for q in range(min(4, len(who) - start)):
-            p = who[start + q]
-            changed[count] = p
-            count += side[p] != ((score[q] > 0.0) != opposite)
-    return count
+def _score(row, beta):
+    """Added in the order of the columns, as everywhere."""
+    score = beta[0]
+    for j in range(len(row)):
+        score += row[j] * beta[1 + j]
+    return score
 
 
 @numba.njit(cache=True, nogil=True)
@@ -293,12 +243,12 @@ def _change_sides(who, people, edges, where, now):
     t, turned, walked, zero = now
     for p in who:
         _count_rounds(side[p], rounds[p], t, turned)
-        side[p] = 1 - side[p]
+        side[p] = -side[p]
         for i in range(begins[p], begins[p + 1]):
             e = touching[i]
             at, way = place[e], turn[e]
             lead = at - zero + way * walked
-            new_way = np.int64(side[ends[e, 0]]) - np.int64(side[ends[e, 1]])
+            new_way = (np.int64(side[ends[e, 0]]) - np.int64(side[ends[e, 1]])) // 2
             new = lead - new_way * walked + zero
             old_group, group = 3 * kind[e] + way + 1, 3 * kind[e] + new_way + 1
             for back in range(2):
@@ -320,5 +270,5 @@ def _change_sides(who, people, edges, where, now):
 def _count_rounds(side, rounds, t, turned):
     """Add the rounds since a person's side was last set, of which some were turned, to those that gave label 1."""
     turned_since = turned - rounds[2]
-    rounds[0] += t - rounds[1] - turned_since if side else turned_since
+    rounds[0] += t - rounds[1] - turned_since if side > 0 else turned_since
     rounds[1], rounds[2] = t, turned
