@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairwise.learning.compiler import numba
+from fairwise.learning.prefetch import prefetch
 from fairwise.learning.solvers.regression_kernels import TILE
 
 _LARGEST = 32767  # parts of 1: half the memory of single precision, which everyone is read from in every round
@@ -13,6 +14,7 @@ _CERTAIN = 1e-9  # more than rounding changes in a score of length 1, where clas
 _LONGEST = 1e5
 _SUM_AGAIN = 256  # rounds after which sums are taken anew: what additions round away does not pile up
 _SINGLE = 2.0**-24
+_LINES = (0, 64, 128)  # where the first lines of a row begin, in bytes; a processor guesses others
 
 
 @numba.njit(cache=True, nogil=True)
@@ -20,9 +22,9 @@ def play_rounds(rows, units, frame, inverse_gram, base, edges, sign, gamma, step
     """All rounds of a game over people's ``rows`` ``(m, d)``.
 
     ``frame`` is a centre and a spread of each column, and ``units`` what :func:`unit_rows` makes of both. ``edges`` are
-    ends ``(E, 2)``, kinds, where each person's begin in a list of them, and differences ``(E, d)``. Returns classifiers
-    ``(T, 1 + d)``, the largest violation of the running average after each round, the sum of the multipliers of both
-    rows of each edge ``(E, 2)``, and how many rounds gave each person label 1.
+    ends ``(E, 2)``, kinds, where each person's begin in a list of them, this list with one more at its end, and
+    differences ``(E, d)``. Returns classifiers ``(T, 1 + d)``, the largest violation of the running average after each
+    round, the sum of the multipliers of both rows of each edge ``(E, 2)``, and how many rounds gave everyone label 1.
     """
     m, d = rows.shape
     n_edges = len(edges[0])
@@ -241,7 +243,8 @@ def _change_sides(who, people, edges, where, now):
     ends, kind, begins, touching, differences = edges
     place, turn, number, sums, used, charged, entered, before = where
     t, turned, walked, zero = now
-    for p in who:
+    for n, p in enumerate(who):
+        _prefetch_ahead(who, n, rounds, edges, where)
         _count_rounds(side[p], rounds[p], t, turned)
         side[p] = -side[p]
         for i in range(begins[p], begins[p + 1]):
@@ -264,6 +267,27 @@ def _change_sides(who, people, edges, where, now):
                 other[j] += difference[j]
             place[e], turn[e] = new, new_way
             used[0], used[1] = min(used[0], new), max(used[1], new)
+
+
+@numba.njit(cache=True, nogil=True)
+def _prefetch_ahead(who, n, rounds, edges, where):
+    """Ask for what will be needed about those who come soon, and an edge of theirs: they are anywhere in memory."""
+    ends, kind, begins, touching, differences = edges
+    place, turn, _, _, _, _, entered, before = where
+    last = len(who) - 1
+    far, nearer, near = who[min(n + 16, last)], who[min(n + 12, last)], who[min(n + 6, last)]
+    prefetch(rounds, far, 0)
+    prefetch(begins, far, 0)
+    prefetch(touching, begins[nearer], 0)
+    e = touching[begins[near]]  # whoever has none gets another's, to which nothing happens
+    prefetch(ends, e, 0)
+    prefetch(kind, e, 0)
+    prefetch(place, e, 0)
+    prefetch(turn, e, 0)
+    prefetch(before, e, 0)
+    prefetch(entered, e, 0)
+    for line in _LINES:
+        prefetch(differences, e, line)
 
 
 @numba.njit(cache=True, nogil=True)

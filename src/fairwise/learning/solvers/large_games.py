@@ -2,8 +2,7 @@
 
 The classifiers of two rounds are near each other, or one is near the other's opposite (see ``large.counting``, where
 classifiers are points on a sphere). So everyone is on a *side*, the label or in rounds that are *turned* the other one,
-and few people change sides. Whoever does is near the boundary: of a classifier within ``r`` of an *anchor*, for which
-everyone was scored, only people whose score is within ``r`` of 0 are asked anew, exactly.
+and few people change sides. Products with everyone, rounded, tell who may; where rounding could matter, exact sums do.
 
 An answer ``same`` makes two rows about the same two people, one the reverse of the other, whose leads are each other's
 negative: they are one *edge* here. A round moves its lead by its *turn*, how its ends' sides differ (-1, 0 or 1), times
@@ -72,10 +71,10 @@ class Edges(NamedTuple):
         return np.asarray(exists @ [1, 2] - 1)
 
     def touching(self, n_people: int) -> tuple[IntArray, IntArray]:
-        """The edges of each person: where they begin ``(n_people + 1,)`` in a list of all."""
+        """The edges of each person: where they begin ``(n_people + 1,)`` in a list of all, which has one more."""
         order = np.argsort(self.ends.ravel(), kind="stable")
         begins = np.searchsorted(self.ends.ravel()[order], np.arange(n_people + 1))
-        return begins, order // 2
+        return begins, np.append(order // 2, 0)
 
 
 def is_large(problem: Problem, terms: RegressionTerms, n_rounds: int) -> bool:

@@ -366,7 +366,7 @@ def _play_regression(
 
 def _sums_of_first(weights: FloatArray) -> FloatArray:
     """Of none of them, of the first, …, of all; rounded as a mixture's, which adds one by one."""
-    return np.minimum(np.append(0.0, np.cumsum(weights)), 1.0)
+    return np.asarray(np.minimum(np.append(0.0, np.cumsum(weights)), 1.0))
 
 
 def _softmax_with_zero(theta: FloatArray) -> FloatArray:
