@@ -13,7 +13,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 LANES = 16
-UNROLLED = 8  # columns; widths are multiples of it
+UNROLLED = 3  # columns; widths are multiples of it, and what is behind the last one takes time, too
 _WIDE = 8  # vectors of rows asked at once
 AT_ONCE = _WIDE * LANES
 _FLOAT, _INT, _LONG = ir.FloatType(), ir.IntType(32), ir.IntType(64)
