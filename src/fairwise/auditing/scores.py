@@ -181,7 +181,7 @@ def judged_scores(table: LargeTable, judgments: Judgments, client: object = None
     parts = [who for results in over_spans(table.spans(client), work, client) for who in results]
     if not parts:
         raise InputError(f"{table.name}: not a single row")
-    return judged.collect(parts, pd.DataFrame({table.outcome: []}, dtype=float), table.name)[table.outcome]
+    return judged.collect(parts, table.name)[table.outcome]
 
 
 @dataclass(frozen=True, eq=False)

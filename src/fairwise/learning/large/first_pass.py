@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fairwise.learning.large.table import LargeTable
 
 JudgedRows = tuple[IntArray, IntArray, pd.DataFrame]
-"""Which of the judged people are in a block, in which rows of the table, and those rows."""
+"""Which of the judged people are in some blocks, in which rows of the table, and those rows."""
 
 _LEAST_SPREAD = 1e-150
 
@@ -87,25 +87,30 @@ def read_summary(table: LargeTable, judgments: Judgments | None, client: Client 
     work = partial(_read_span, names, table.outcome, table.groups, centres, judged_ids)
     total: Sums | None = None
     judged_rows: list[JudgedRows] = []
-    for results in over_spans(table.spans(client), work, client):
-        for sums, who in results:
+    for of_blocks, judged in over_spans(table.spans(client), work, client):
+        for sums in of_blocks:
             total = sums if total is None else total.plus(sums, names)
-            judged_rows.append(who)
+        judged_rows += judged
     if total is None:
         raise InputError(f"{table.name}: its rows can be read only once; a function must return new chunks every time.")
-    return _summary(table, total, judged_ids.collect(judged_rows, first.table[names], table.name), first.table[names])
+    return _summary(table, total, judged_ids.collect(judged_rows, table.name), first.table[names])
 
 
 def _read_span(
     features: list[str], outcome: str, groups: str | None, centres: list[float], judged_ids: JudgedIds, span: Span
-) -> list[tuple[Sums, JudgedRows]]:
-    """Sums of each block, and the judged people in it."""
-    results = []
+) -> tuple[list[Sums], list[JudgedRows]]:
+    """Sums of each block, and the judged people in all of them, if there is any block."""
+    of_blocks, judged = [], []
     for block in span.blocks():
-        sums = block_sums(block, features, outcome, groups, centres)
+        of_blocks.append(block_sums(block, features, outcome, groups, centres))
         which, rows = judged_ids.among(block)
-        results.append((sums, (which, block.start + rows, block.take(features, rows))))
-    return results
+        judged.append((which, block.start + rows, block.take(features, rows)))
+    return of_blocks, [_join(judged)] if judged else []
+
+
+def _join(batches: Sequence[JudgedRows]) -> JudgedRows:
+    which, rows, tables = zip(*batches, strict=True)
+    return np.concatenate(which), np.concatenate(rows), pd.concat([part for part in tables if len(part)] or tables[:1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,10 +159,9 @@ class JudgedIds:
         """Places in the ids, and rows, of those who have one."""
         return place[place >= 0].astype(np.intp), rows[place >= 0]
 
-    def collect(self, batches: Sequence[JudgedRows], like: pd.DataFrame, name: str) -> pd.DataFrame:
+    def collect(self, batches: Sequence[JudgedRows], name: str) -> pd.DataFrame:
         """The rows of all of them, in the order of the ids; everyone must have been found, once."""
-        which = np.concatenate([part for part, _, _ in batches])
-        rows = np.concatenate([part for _, part, _ in batches])
+        which, rows, people = _join(batches)
         order = np.argsort(which, kind="stable")
         which, rows = which[order], rows[order]
         twice = np.flatnonzero(which[1:] == which[:-1])
@@ -171,8 +175,6 @@ class JudgedIds:
         if len(which) < len(self.ids):
             missing = np.setdiff1d(np.arange(len(self.ids)), which)
             raise JudgmentsError(f"{name}: judged people who are not in the table: {some(self.ids[missing])}")
-        parts = [table for _, _, table in batches if len(table)]
-        people = pd.concat(parts) if parts else like.iloc[:0]
         return people.iloc[order].set_axis(self.ids)
 
 
