@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairwise.learning.large.count_kernels import LARGEST
 from fairwise.learning.large.counting import LabelCounter
 from fairwise.learning.oracles.base import FloatArray
 from fairwise.learning.oracles.linear import LinearClassifiers
@@ -94,9 +95,11 @@ def test_every_member_is_within_its_groups_reach(scale: float) -> None:
     assert len(set(counter.slot)) == 400
     blocks = np.repeat(np.arange(len(groups.starts) - 1), np.diff(groups.starts))
     own = groups.members.swapaxes(1, 2).astype(float)
-    far = np.sqrt(((own - groups.centres[blocks, None].astype(float)) ** 2).sum(axis=2))
+    both = np.stack([(groups.centres << 16) >> 16, groups.centres >> 16], axis=2) / LARGEST  # numbers of 16 bits
+    centres = both.reshape(len(groups.centres), -1)[blocks, None, :7]
+    far = np.sqrt(((own[:, :, :7] - centres) ** 2).sum(axis=2))
     taken = np.isin(np.arange(own.shape[0] * own.shape[1]), counter.slot).reshape(far.shape)
-    assert (far < groups.within[blocks, None])[taken].all()
+    assert (far < groups.within[blocks, None] / LARGEST**2)[taken].all()
     assert taken.sum() + len(groups.centres) - len(groups.starts) + 1 == 400
 
 

@@ -1,7 +1,7 @@
 """The compiled part of counting labels; see ``counting``.
 
-Scores are in single precision, so additions may be fused and regrouped: what that can change is within the margins that
-``counting`` allows for. Where a score is within its margin, the exact sum decides.
+Scores are of rounded numbers, and in single precision additions may be fused and regrouped: what that can change is
+within the margins that ``counting`` allows for. Where a score is within its margin, the exact sum decides.
 
 A group's centre is asked about many rows side by side. The few about whom the group is not certain are taken one by
 one, and its members are asked side by side: nothing has to be copied.
@@ -16,6 +16,8 @@ from fairwise.learning.large.lanes import LANES, ask_everyone, ask_side_by_side,
 from fairwise.learning.oracles.linear_kernels import exact_score
 
 _WORD = 64  # bits
+LARGEST = np.float32(32767)  # parts of 1, in which pairs are given
+_BEYOND, _NOTHING = np.float32(1.00001), np.float32(0.0)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -23,8 +25,8 @@ def add_counts(columns, cell, mean, inverse_spread, exact, groups, space, given)
     """Add to ``given[c, s]`` how many rows of cell ``c`` get label 1 from the classifier in slot ``s``.
 
     ``columns`` ``(d, n)`` are encoded rows. ``exact`` is the classifiers' ``coef`` ``(d, S)`` and ``intercept``;
-    ``groups`` is ``counting.Groups``, and ``space`` two arrays of zeros to work in, ``(D, n)`` and ``(n, D)`` for tiles
-    of ``n`` rows.
+    ``groups`` is ``counting.Groups``, and ``space`` arrays of zeros to work in, for tiles of ``n`` rows: ``(2 P, n)``
+    and ``(n, D)`` in single precision, and ``(P, n)`` of pairs.
     """
     tile, n_slots = len(space[1]), given.shape[1]
     unsure = np.zeros(-(-tile // _WORD), dtype=np.int64)
@@ -59,37 +61,48 @@ def _by_cell(cell, n_cells):
 
 @numba.njit(cache=True, nogil=True)
 def _unit_rows(columns, rows, mean, inverse_spread, space):
-    """Write ``(1, (x - mean) / spread)`` of each row, divided by its length, to both arrays, and zeros behind the last.
+    """Write ``(1, (x - mean) / spread)`` of each row, divided by its length.
 
-    That is a column of the first and a row of the second.
+    That is a column of the first array, a row of the second, and as pairs of whole numbers a column of the third, where
+    zeros are behind the last.
     """
-    unit, people = space
+    single, people, unit = space
     n = len(rows)
     squares = np.ones(n)
     for j in range(len(mean)):
-        column, middle, inverse, out = columns[j], mean[j], inverse_spread[j], unit[1 + j]
+        column, middle, inverse, out = columns[j], mean[j], inverse_spread[j], single[1 + j]
         for q in range(n):
             u = (column[rows[q]] - middle) * inverse
             out[q] = u
             squares[q] += u * u
-    shrink = unit[0]
+    shrink = single[0]
     for q in range(n):
         shrink[q] = 1.0 / np.sqrt(squares[q])
     for j in range(1, 1 + len(mean)):
-        out = unit[j]
+        out = single[j]
         for q in range(n):
             out[q] *= shrink[q]
-    unit[:, n:] = 0.0
+    for pair in range(len(unit)):
+        low, high, out = single[2 * pair], single[2 * pair + 1], unit[pair]
+        for q in range(n):
+            out[q] = (_whole(high[q]) << 16) | (_whole(low[q]) & 0xFFFF)
+    unit[:, n:] = 0
     for q in range(n):
         for j in range(1 + len(mean)):
-            people[q, j] = unit[j, q]
+            people[q, j] = single[j, q]
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _whole(part):
+    """Rounded; 0 where it is no number, in a row too long to be measured: all others are 0, so it is asked exactly."""
+    return np.int32(np.rint(LARGEST * part if abs(part) < _BEYOND else _NOTHING))
 
 
 @numba.njit(cache=True, nogil=True)
 def _ask(columns, rows, exact, groups, space, unsure, above, positive, settled):
     """Ask each group about a tile of rows: its centre, and its members about those near the boundary."""
     centres, within, starts, members, margins, _ = groups
-    unit, people = space
+    _, people, unit = space
     n_large = len(starts) - 1
     for g in range(len(centres)):
         above[g] += ask_everyone(centres, g, unit, within[g], unsure)

@@ -6,8 +6,10 @@ and ``a`` is ``(b + w . m, s w) / N`` of length 1. So everyone is a point on a s
 rounds of a game are near each other, or near each other's opposite: of classifiers within ``r`` of their centre ``c``
 all agree about ``v`` where ``|c . v| > r``, which is one product for all of them.
 
-Products are taken in single precision. Rounding ``a`` and ``v``, and adding ``D`` products in any order, is wrong by at
-most ``(D + 6) 2**-24``, as both have length 1. The sum in double precision is within ``(2 D + 8) 2**-53 (1 + A / N)``
+Products with centres are of whole numbers, in parts of ``1 / L`` (:data:`LARGEST`). Rounding to these moves ``c`` and
+``v`` by at most ``sqrt(D) / 2 L`` each, and their product, as neither is longer than 1, by ``sqrt(D) / L``. Others are
+taken in single precision: rounding ``a`` and ``v``, and adding ``D`` products in any order, is wrong by at most
+``(D + 6) 2**-24``, as both have length 1. The sum in double precision is within ``(2 D + 8) 2**-53 (1 + A / N)``
 of the real one, in the same units, where ``A = |b| + sum_j |w_j m_j|``. Nearer to 0 the exact sum decides: counts are
 equal to those of labels one by one.
 """
@@ -21,12 +23,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairwise.learning.large.count_kernels import add_counts
+from fairwise.learning.large.count_kernels import LARGEST, add_counts
 from fairwise.learning.large.lanes import AT_ONCE, LANES, UNROLLED
 from fairwise.learning.oracles.base import FloatArray, IntArray
 from fairwise.learning.oracles.linear import LinearClassifiers
 
 _SINGLE, _DOUBLE = 2.0**-24, 2.0**-53
+_NEVER = 2**31 - 1  # no product of whole numbers is so large
 _SAFETY = 1.1
 _TESTING, _TAKING, _ASKING = 0.3, 10.0, 0.6  # ns of a row: asking a centre, taking it alone if near, one member then
 _ALONE = 0.27  # and one member of everyone
@@ -36,6 +39,8 @@ _FIRST_CACHE = 48 << 10  # bytes; rows that are scored side by side should stay 
 _LARGEST_TILE = 256
 
 Singles = NDArray[np.float32]
+Pairs = NDArray[np.int32]
+"""Vectors of whole numbers of 16 bits, two in each of 32; see ``lanes``."""
 
 
 class Groups(NamedTuple):
@@ -45,10 +50,10 @@ class Groups(NamedTuple):
     the last ones may be empty; behind these a classifier alone has one.
     """
 
-    centres: Singles
-    """``(G, D)``."""
+    centres: Pairs
+    """``(G, P)``."""
 
-    within: Singles
+    within: NDArray[np.int32]
     """``(G,)`` beyond this from 0 the sign of a centre's product is that of every member's sum."""
 
     starts: IntArray
@@ -102,14 +107,14 @@ class LabelCounter:
             for own, centre in zip(lists, centres, strict=True)
         ]
         own_margin = [float(margins[own].max()) for own in lists]
-        within = _SAFETY * (width + 6) * _SINGLE + (1.0 + _SINGLE) * np.array(radii) + own_margin
+        within = _SAFETY * np.sqrt(width) / LARGEST + (1.0 + _SINGLE) * np.array(radii) + own_margin
         starts, slot, n_slots = _slots(lists)
         in_blocks = starts[-1], LANES
         padded = _padded(points)
         members = _at(slot, n_slots, padded, 0.0)[: LANES * starts[-1]].reshape(*in_blocks, padded.shape[1])
         groups = Groups(
-            _padded(centres),
-            _rounded_up(within),
+            _pairs(centres),
+            np.minimum(np.ceil(within * LARGEST**2) + 1, _NEVER).astype(np.int32),
             starts,
             _aligned_copy(members.swapaxes(1, 2)),
             _aligned_copy(_at(slot, n_slots, _rounded_up(margins), -1.0)[: LANES * starts[-1]].reshape(in_blocks)),
@@ -120,9 +125,9 @@ class LabelCounter:
 
     def start(self, n_cells: int) -> Tally:
         """Nobody counted yet."""
-        width = self.groups.centres.shape[1]
+        pairs, width = self.groups.centres.shape[1], self.groups.members.shape[1]
         tile = min(max(_FIRST_CACHE // (4 * width) // AT_ONCE * AT_ONCE, AT_ONCE), _LARGEST_TILE)
-        space = _aligned((width, tile)), _aligned((tile, width))
+        space = _aligned((2 * pairs, tile)), _aligned((tile, width)), _aligned((pairs, tile)).view(np.int32)
         given = np.zeros((n_cells, len(self.groups.flipped)), dtype=np.int64)
         return Tally(self, np.zeros(n_cells, dtype=np.int64), given, space)
 
@@ -136,7 +141,7 @@ class Tally:
     """``(n_cells,)`` rows of each cell."""
 
     by_slot: IntArray
-    space: tuple[Singles, Singles]
+    space: tuple[Singles, Singles, Pairs]
 
     def add(self, columns: FloatArray, cell: IntArray) -> None:
         """Count more rows, columns of ``(d, n)``, in these cells ``(n,)``."""
@@ -178,6 +183,13 @@ def _padded(points: FloatArray) -> Singles:
     padded = np.zeros((len(points), width), dtype=np.float32)
     padded[:, : points.shape[1]] = points
     return padded
+
+
+def _pairs(points: FloatArray) -> Pairs:
+    """As whole numbers, with a 0 behind the last where their number is odd."""
+    whole = np.zeros((len(points), points.shape[1] + points.shape[1] % 2), dtype=np.int32)
+    whole[:, : points.shape[1]] = np.rint(points * LARGEST)
+    return np.asarray((whole[:, 1::2] << 16) | (whole[:, ::2] & 0xFFFF))
 
 
 def _aligned(shape: tuple[int, ...]) -> Singles:
