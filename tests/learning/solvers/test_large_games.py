@@ -11,6 +11,7 @@ import pytest
 
 from fairwise.constraints.budgets import panel_budget
 from fairwise.constraints.pairs import PairRows
+from fairwise.learning.model.mixture import Mixture
 from fairwise.learning.oracles.linear import RegressionOracle
 from fairwise.learning.problem import Points, Problem
 from fairwise.learning.solvers import large_games, no_regret
@@ -93,3 +94,18 @@ def test_large_games_are_played_there(game: Make, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(large_games, "_MANY", 1)
     monkeypatch.setattr(no_regret, "_play_compiled", None)
     assert len(play_game(problem, terms, guarantee).classifiers) == 5
+
+
+@pytest.mark.parametrize("many", [1, 1 << 30])
+def test_judged_people_get_what_the_mixture_gives_them(game: Make, many: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the last bit: what rounds counted is added up as by the mixture."""
+    monkeypatch.setattr(large_games, "_MANY", many)
+    problem, oracle = game(0)
+    terms = oracle.regression_terms(problem)
+    assert terms is not None
+    guarantee = promise(len(problem), lambda_bound=3.0, tau_bound=1.0, n_budgets=0, n_rounds=300)
+    solution = play_game(problem, terms, guarantee).solution(np.zeros(300), 0.0, 0.0, "linear")
+    expected = Mixture(solution.classifiers, solution.weights).probabilities(terms.judged_rows)
+    assert solution.judged_probability is not None
+    assert np.array_equal(solution.judged_probability, expected)
+    assert len(np.unique(expected)) > 10
