@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from llvmlite import ir
+from numba.core import cgutils
+from numba.extending import intrinsic
 
 from fairwise.learning.compiler import numba
-from fairwise.learning.prefetch import prefetch
 from fairwise.learning.solvers.regression_kernels import TILE
 
 _LARGEST = 32767  # parts of 1: half the memory of single precision, which everyone is read from in every round
@@ -15,6 +19,30 @@ _LONGEST = 1e5
 _SUM_AGAIN = 256  # rounds after which sums are taken anew: what additions round away does not pile up
 _SINGLE = 2.0**-24
 _LINES = (0, 64, 128)  # where the first lines of a row begin, in bytes; a processor guesses others
+_BYTES, _INT = ir.IntType(8).as_pointer(), ir.IntType(32)
+_TO_READ, _MOST_LOCAL, _DATA = _INT(0), _INT(3), _INT(1)
+
+
+def _prefetch(typing: Any, array: Any, row: Any, offset: Any) -> Any:  # noqa: ARG001
+    """Begin to load the bytes that lie ``offset`` behind the beginning of ``array[row]``, and others of their line.
+
+    What a loop takes in no order would be waited for each time. Nothing happens where there is no such row.
+    """
+
+    def make(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> ir.Value:
+        values = context.make_array(signature.args[0])(context, builder, arguments[0])
+        size = cgutils.unpack_tuple(builder, values.strides)[0]
+        at = builder.add(builder.mul(arguments[1], size), arguments[2])
+        place = builder.gep(builder.bitcast(values.data, _BYTES), [at])
+        kinds = ir.FunctionType(ir.VoidType(), [_BYTES, _INT, _INT, _INT])
+        load = builder.module.declare_intrinsic("llvm.prefetch", (_BYTES,), kinds)
+        builder.call(load, [place, _TO_READ, _MOST_LOCAL, _DATA])
+        return context.get_dummy_value()
+
+    return numba.types.none(array, numba.types.int64, numba.types.int64), make
+
+
+prefetch: Any = intrinsic(_prefetch)  # to whoever calls it, it has one argument less
 
 
 @numba.njit(cache=True, nogil=True)
