@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
+import fairwise
+from fairwise.judgments import Judgments
 from fairwise.loading import collection_paused
 
 
@@ -46,3 +48,9 @@ def test_a_collector_that_was_off_stays_off() -> None:
     with collection_paused():
         pass
     assert not gc.isenabled()
+
+
+def test_a_name_is_loaded_once() -> None:
+    """Each pause makes all objects old: a program that uses a name in a loop would keep its garbage."""
+    assert fairwise.Judgments is Judgments
+    assert vars(fairwise)["Judgments"] is Judgments

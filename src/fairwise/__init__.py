@@ -48,7 +48,9 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'fairwise' has no attribute {name!r}")
     with collection_paused():
-        return getattr(import_module(_HOME[name]), name)
+        value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value  # so that this is not asked again: each pause makes all objects old
+    return value
 
 
 def __dir__() -> list[str]:

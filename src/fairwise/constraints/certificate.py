@@ -12,8 +12,8 @@ from fairwise.numbers import EqualNan
 
 Stopped: TypeAlias = Literal["gap", "rounds", "oracle", "stalled", "iterations", "time", "interrupted"]
 """Why a search ended: its gap is small enough, all rounds asked for were played, its oracle found nothing more though
-the gap is open, a heuristic long found nothing better though a small gap is open, a limit was reached, or someone
-stopped it."""
+the gap is open, a heuristic long found nothing better though the gap is open, a limit was reached, or someone stopped
+it."""
 
 NOT_PROVED = (
     "Not proved: anything about other people or other kinds of model, that the judgments are right, or that the right "

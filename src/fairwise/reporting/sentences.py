@@ -24,7 +24,6 @@ _PATTERNS = (
     marked("because its oracle found nothing more"),
     marked("A larger max_iter lets it go on."),
     marked("A larger time_limit lets it go on."),
-    marked("A smaller tol lets it go on."),
     marked("Another fit may go on longer."),
     marked("Another estimator may."),
     # Warnings of a certificate.

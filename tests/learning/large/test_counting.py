@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -62,6 +67,31 @@ def test_whole_numbers_and_ties() -> None:
     _check(
         rng.integers(0, 4, size=(3000, 3)).astype(float), LinearClassifiers(coef, rng.integers(-3, 4, 50).astype(float))
     )
+
+
+def test_numbers_beyond_single_precision_do_not_hide_the_others() -> None:
+    rows = np.array([[1e39, 1e37], [1.0, 1.0], [2.0, -1.0]])
+    _check(rows, LinearClassifiers(np.array([[-0.5, 0.86]]), np.zeros(1)), np.diag([3.0, 3.0, 3.0]))
+
+
+def test_numba_may_be_told_to_do_without_wide_vectors(tmp_path: Path) -> None:
+    """Also where the processor has them: what is compiled for decides, or LLVM ends the process."""
+    code = """
+import numpy as np
+from fairwise.learning.large.counting import LabelCounter
+from fairwise.learning.oracles.linear import LinearClassifiers
+rng = np.random.default_rng(0)
+rows = rng.normal(size=(300, 5))
+some = LinearClassifiers(rng.normal(size=(40, 5)), rng.normal(size=40))
+full = np.column_stack([np.ones(300), rows])
+tally = LabelCounter.of(some, full.T @ full).start(1)
+tally.add(np.ascontiguousarray(rows.T), np.zeros(300, dtype=np.intp))
+print(np.array_equal(tally.counts()[0], some.labels(rows).sum(axis=1)))
+"""
+    environment = os.environ | {"NUMBA_ENABLE_AVX": "0", "NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "True"
 
 
 @pytest.mark.parametrize("known", [True, False])

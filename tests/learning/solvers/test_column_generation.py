@@ -275,7 +275,7 @@ def test_a_heuristic_that_long_gets_no_nearer_ends_before_its_limit(
 ) -> None:
     """Neither the error nor the gap was better in so many iterations; a search that finds all it could is not ended."""
     patience = 5
-    monkeypatch.setattr(column_generation, "_PATIENCE", patience)
+    monkeypatch.setattr(column_generation, "_PATIENCE", (patience, 40))
     ended = []
     for seed in range(12):
         game = listed(seed, n_points=14, n_people=12, n_answers=60, n_classifiers=2000, gamma=0.0)
@@ -287,6 +287,9 @@ def test_a_heuristic_that_long_gets_no_nearer_ends_before_its_limit(
             assert errors[-1 - patience] - solution.error < 1e-7
             assert gaps[-patience:].min() >= gaps[:-patience].min()
             assert solution.error - solution.bound > 1e-6
+            longer = ColumnGeneration(game.problem, Fickle(game.labels[2:])).solve(tol=1e-6, max_iter=4000)
+            assert len(longer.trajectory["error"]) > len(errors), "as the certificate advises"
+            assert longer.error <= solution.error + 1e-9
         assert ColumnGeneration(game.problem, game.oracle).solve(tol=1e-6).stopped == "gap"
     assert "stalled" in ended
     assert "iterations" not in ended

@@ -106,7 +106,7 @@ def test_a_heuristic_that_long_gains_nothing_says_so(
     listed: Callable[..., Listed], direct_optimum: Direct, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only where its gap is small, and never where a proof can be had."""
-    monkeypatch.setattr(column_generation, "_PATIENCE_MANY_ROWS", 2)
+    monkeypatch.setattr(column_generation, "_PATIENCE_MANY_ROWS", (2, 200))
     ended = set()
     for seed in range(12):
         game = listed(seed, n_points=14, n_people=12, n_answers=60, n_classifiers=2000, gamma=0.0, eta=0.02)

@@ -18,6 +18,7 @@ from fairwise.learning.oracles.linear_kernels import exact_score
 _WORD = 64  # bits
 LARGEST = np.float32(32767)  # parts of 1, in which pairs are given
 _BEYOND, _NOTHING = np.float32(1.00001), np.float32(0.0)
+_LONGEST = 1e76  # squared: no number of a row that is shorter is beyond single precision
 
 
 @numba.njit(cache=True, nogil=True)
@@ -77,7 +78,7 @@ def _unit_rows(columns, rows, mean, inverse_spread, space):
             squares[q] += u * u
     shrink = single[0]
     for q in range(n):
-        shrink[q] = 1.0 / np.sqrt(squares[q])
+        shrink[q] = 1.0 / np.sqrt(squares[q]) if squares[q] < _LONGEST else 0.0
     for j in range(1, 1 + len(mean)):
         out = single[j]
         for q in range(n):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import binding, ir
+from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
@@ -23,7 +23,6 @@ _BITS = ir.IntType(LANES)
 _FLOATS, _INTS = ir.VectorType(ir.FloatType(), LANES), ir.VectorType(_INT, LANES)
 _SHORTS = ir.VectorType(ir.IntType(16), 2 * LANES)
 _ALIGNED = 4
-_MULTIPLIES_PAIRS = binding.get_host_cpu_features().get("avx512bw", False)
 
 
 def _ask_side_by_side(typing: Any, person: Any, weights: Any, block: Any, margins: Any, positive: Any) -> Any:  # noqa: ARG001
@@ -78,6 +77,7 @@ def _ask_everyone(typing: Any, weights: Any, number: Any, unit: Any, limit: Any,
         ones = builder.module.declare_intrinsic("llvm.ctpop", (_BITS,))
         bits_written = builder.bitcast(out.data, _BITS.as_pointer())
         totals = [cgutils.alloca_once(builder, _INTS) for _ in range(_WIDE)]
+        at_once = _multiplies_pairs(context)
         with cgutils.for_range_slice(builder, _LONG(0), n, _LONG(AT_ONCE)) as (q, _):
             for total in totals:
                 builder.store(ir.Constant(_INTS, None), total)
@@ -86,7 +86,7 @@ def _ask_everyone(typing: Any, weights: Any, number: Any, unit: Any, limit: Any,
                 row = builder.add(builder.mul(loop.index, n), q)
                 for v, total in enumerate(totals):
                     x = _load(builder, many.data, builder.add(row, _LONG(v * LANES)), _INTS)
-                    builder.store(builder.add(builder.load(total), _pair_products(builder, w, x)), total)
+                    builder.store(builder.add(builder.load(total), _pair_products(builder, w, x, at_once)), total)
             for v, total in enumerate(totals):
                 score = builder.load(total)
                 above = builder.icmp_signed(">", score, limit_lanes)
@@ -130,9 +130,15 @@ def _sum(builder: ir.IRBuilder, parts: list[ir.Value]) -> ir.Value:
     return total
 
 
-def _pair_products(builder: ir.IRBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
+def _multiplies_pairs(context: Any) -> bool:
+    """Whether what is compiled for has an instruction for pairs: numba may be told to do without, whatever is there."""
+    *_, features = context.codegen().magic_tuple()
+    return "+avx512bw" in features.split(",")
+
+
+def _pair_products(builder: ir.IRBuilder, a: ir.Value, b: ir.Value, at_once: bool) -> ir.Value:
     """In each lane the sum of the products of both numbers."""
-    if _MULTIPLIES_PAIRS:
+    if at_once:
         kinds = ir.FunctionType(_INTS, [_SHORTS, _SHORTS])
         multiply = builder.module.declare_intrinsic("llvm.x86.avx512.pmaddw.d.512", (), kinds)
         return builder.call(multiply, [builder.bitcast(a, _SHORTS), builder.bitcast(b, _SHORTS)])

@@ -31,7 +31,7 @@ _ENDED = {
     "iterations": ("at its limit of iterations", "A larger max_iter lets it go on."),
     "time": ("at its time limit", "A larger time_limit lets it go on."),
     "interrupted": ("because it was interrupted", "Another fit may go on longer."),
-    "stalled": ("because it had long found nothing better", "A smaller tol lets it go on."),
+    "stalled": ("because it had long found nothing better", "A larger max_iter lets it go on."),
     "oracle": ("because its oracle found nothing more", "Another estimator may."),
 }
 

@@ -52,10 +52,10 @@ _BEYOND = 1e3  # an error that no multiplier of a rule makes worth while
 _WORTH_VARYING = 1e-6  # smaller gains are not worth another programme
 _EXPLORING_ROUNDS = (60, 300)
 _EXPLORING_WORK = 3e7  # rounds times points times columns
-_STALLED_GAIN = 0.1  # share of tol: a heuristic's search ends if its value fell by less than this
-_PATIENCE = 25  # in so many iterations, and its gap was smaller before them
-_PATIENCE_MANY_ROWS = 10  # or, with very many rows, in so many
-_STALLED_GAP = 50.0  # once the gap is at most so many tol
+_STALLED_GAIN = 0.1  # a heuristic's value that fell by less than this share of tol has not fallen
+_PATIENCE = 25, 8  # iterations without a lower value or a smaller gap; or this part of max_iter, where that is more
+_PATIENCE_MANY_ROWS = 10, 20  # without a lower value, where very many rows share a budget
+_STALLED_GAP = 50.0  # and the gap is at most so many tol
 
 
 class ColumnGeneration:
@@ -202,9 +202,10 @@ class ColumnGeneration:
             return search.trajectory[-1 - iterations].error - search.master.value < _STALLED_GAIN * limits.tol
 
         if self._proximal is not None and search.gap <= _STALLED_GAP * limits.tol:
-            return gained_nothing(_PATIENCE_MANY_ROWS)
+            return gained_nothing(limits.patience(*_PATIENCE_MANY_ROWS))
+        patience = limits.patience(*_PATIENCE)
         gaps = [iteration.gap for iteration in search.trajectory]
-        return gained_nothing(_PATIENCE) and min(gaps[-_PATIENCE:]) >= min(gaps[:-_PATIENCE])
+        return gained_nothing(patience) and min(gaps[-patience:]) >= min(gaps[:-patience])
 
     def _report(self, problem: Problem, search: Search, watch: Watch | None) -> None:
         if watch is not None:

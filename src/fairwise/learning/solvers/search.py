@@ -26,6 +26,10 @@ class Limits:
     def over(self) -> bool:
         return monotonic() > self.deadline
 
+    def patience(self, least: int, part: int) -> int:
+        """How many iterations may bring nothing: whoever allows more of them in all waits longer."""
+        return max(least, self.max_iter // part)
+
 
 class Iteration(NamedTuple):
     """What the trajectory tells of one."""
