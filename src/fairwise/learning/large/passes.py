@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 
 from fairwise.errors import InputError
 from fairwise.learning.large.blocks import ArrowBlock, Block, FrameBlock
+from fairwise.tables.columns import Reading
 from fairwise.tables.frames import to_pandas
 
 if TYPE_CHECKING:
@@ -60,6 +61,8 @@ class ParquetSpan:
     index: str | range
     """The column with the ids, or the ids themselves where they are numbers in a row."""
 
+    reading: Reading = field(default_factory=Reading)
+
     def blocks(self) -> Iterator[Block]:
         waiting: list[pa.RecordBatch] = []
         at, count = self.start, 0
@@ -76,10 +79,17 @@ class ParquetSpan:
     def _join(self, tables: list[pa.Table]) -> pa.Table:
         """One table, also where a column is of whole numbers in one file and of others in the next."""
         try:
-            return pa.concat_tables(tables, promote_options="permissive")
+            table = pa.concat_tables(tables, promote_options="permissive")
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
             files = " and ".join(dict.fromkeys(group.path for group in self.groups))
             raise InputError(f"{files}: a column is of different types in different files: {error}") from None
+        for place, name in enumerate(table.column_names if self.reading else ()):
+            if name != self.index and (
+                pa.types.is_string(table.field(place).type) or pa.types.is_large_string(table.field(place).type)
+            ):
+                column = self.reading.read(table.column(place).to_pandas().rename(name))
+                table = table.set_column(place, name, pa.array(column, from_pandas=True))
+        return table
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
         """What lies between start and stop, in batches of any length."""
