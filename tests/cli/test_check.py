@@ -114,3 +114,6 @@ def test_how_columns_are_read_is_told_and_can_be_changed(
         assert "Columns read as numbers:" in result.stdout
         assert ("'debts': 1 value" in result.stderr) == ("--numeric" in option)
         assert answer("check", *study.files, *option)["columns"]["debts"] == {"kind": "number", "missing": True}
+    fit = run("fit", *study.to_fit, "--no-held-out")
+    assert fit.stderr.count("is read as 60 categories") == 1
+    assert "Columns read as" in fit.stdout

@@ -8,7 +8,7 @@ from typer import Option
 from fairwise.cli.options import with_option_groups
 from fairwise.cli.options.judgments import JudgmentsOptions
 from fairwise.cli.options.parsing import names
-from fairwise.cli.options.people import IdColumn, NaValues, NumericColumns, PeoplePath, noted
+from fairwise.cli.options.people import IdColumn, NaValues, NumericColumns, PeoplePath, note_doubts
 from fairwise.cli.terminal import Json, echo, heading, print_import, print_json, spinner
 
 if TYPE_CHECKING:
@@ -48,7 +48,8 @@ def check(
 
     file = PeopleFile.read(people, id, numeric=names(numeric), na_values=names(na_values))
     labels = None if outcome is None else file.outcome(outcome)
-    features = noted(file, file.features(outcome=outcome))
+    features = file.features(outcome=outcome)
+    note_doubts(file, features)
     columns = described(features)
     answers, account = judgments.read(features)
     with spinner("Comparing answers"):

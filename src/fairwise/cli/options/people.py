@@ -12,7 +12,6 @@ import typer
 from fairwise.cli.options.parsing import names
 from fairwise.cli.terminal import note
 from fairwise.errors import InputError
-from fairwise.tables.columns import kind_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,16 +61,15 @@ class PeopleOptions:
             _amounts(file, self.outcome) if amounts else file.outcome(self.outcome, several=several, of_more=_OF_MORE)
         )
         unnamed = [name for name in file.table.columns if used and not name.strip()]  # row numbers, most often
-        features = noted(file, file.features(outcome=self.outcome, drop=(*drop, *unnamed)))
+        features = file.features(outcome=self.outcome, drop=(*drop, *unnamed))
+        note_doubts(file, features)
         return TrainingPeople(file, features, outcome)
 
 
-def noted(file: PeopleFile, features: pd.DataFrame) -> pd.DataFrame:
-    """Say which columns of text are nearly all numbers or dates; text stays categories, which a fit need not say."""
+def note_doubts(file: PeopleFile, features: pd.DataFrame) -> None:
+    """Say which columns of text are nearly all numbers or dates, and what was made missing."""
     for line in (*file.notes, *file.warnings(features)):
         note(f"Warning: {line}")
-    texts = [name for name in features.columns if kind_of(features[name]) == "category"]
-    return features.astype(dict.fromkeys(texts, "category"))
 
 
 def _amounts(file: PeopleFile, name: str) -> pd.Series[Any]:

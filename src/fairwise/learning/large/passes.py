@@ -72,24 +72,26 @@ class ParquetSpan:
             while count >= ROWS or (count and at + count == self.stop):
                 table = self._join([pa.Table.from_batches([batch]) for batch in waiting])
                 block, rest = table.slice(0, ROWS), table.slice(ROWS)
-                yield ArrowBlock(at, block, self.index)
+                yield ArrowBlock(at, self._as_asked(block), self.index)
                 at += len(block)
                 waiting, count = rest.to_batches(), len(rest)
 
     def _join(self, tables: list[pa.Table]) -> pa.Table:
         """One table, also where a column is of whole numbers in one file and of others in the next."""
         try:
-            table = pa.concat_tables(tables, promote_options="permissive")
+            return pa.concat_tables(tables, promote_options="permissive")
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
             files = " and ".join(dict.fromkeys(group.path for group in self.groups))
             raise InputError(f"{files}: a column is of different types in different files: {error}") from None
-        for place, name in enumerate(table.column_names if self.reading else ()):
-            if name != self.index and (
-                pa.types.is_string(table.field(place).type) or pa.types.is_large_string(table.field(place).type)
-            ):
-                column = self.reading.read(table.column(place).to_pandas().rename(name))
-                table = table.set_column(place, name, pa.array(column, from_pandas=True))
-        return table
+
+    def _as_asked(self, block: pa.Table) -> pa.Table:
+        """The block with columns of text read as the table is to be read."""
+        for place, name in enumerate(block.column_names if self.reading else ()):
+            kind = block.field(place).type
+            if name != self.index and (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+                column = self.reading.read(block.column(place).to_pandas().rename(name))
+                block = block.set_column(place, name, pa.array(column, from_pandas=True))
+        return block
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
         """What lies between start and stop, in batches of any length."""
