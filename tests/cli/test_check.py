@@ -92,3 +92,28 @@ def test_what_does_not_fit_together(
 def test_rows_that_only_measure_are_no_answers(study: Study, run: Callable[..., Result]) -> None:
     study.judgments_frame().assign(design="repeat").to_csv(study.judgments, index=False)
     assert "not a single answer that counts" in run("check", *study.files, code=1).stderr
+
+
+def test_how_columns_are_read_is_told_and_can_be_changed(
+    study: Study, answer: Callable[..., dict[str, Any]], run: Callable[..., Result]
+) -> None:
+    people = pd.read_csv(study.people, dtype=str)
+    id_column = people.columns[0]
+    people["debts"] = [str(number) for number in range(len(people))]
+    people.loc[4, "debts"] = "?"
+    people["since"] = pd.date_range("2020", periods=len(people)).astype(str)
+    people.to_csv(study.people, index=False)
+    result = run("check", *study.files)
+    assert f"(line 6, id {people.loc[4, id_column]})" in result.stderr
+    assert "Column 'debts' is read as 60 categories, because 1 of 60 values is no number" in result.stderr
+    columns = answer("check", *study.files)["columns"]
+    assert columns["debts"] == {"kind": "category", "categories": 60, "missing": False}
+    assert columns["since"] == {"kind": "date", "missing": False}
+    for option in (("--na-values", "?"), ("--numeric", "debts")):
+        result = run("check", *study.files, *option)
+        assert "Columns read as numbers:" in result.stdout
+        assert ("'debts': 1 value" in result.stderr) == ("--numeric" in option)
+        assert answer("check", *study.files, *option)["columns"]["debts"] == {"kind": "number", "missing": True}
+    fit = run("fit", *study.to_fit, "--no-held-out")
+    assert fit.stderr.count("is read as 60 categories") == 1
+    assert "Columns read as" in fit.stdout

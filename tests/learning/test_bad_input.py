@@ -278,7 +278,7 @@ FAILURES: dict[str, Callable[[PairwiseFairClassifier, Town], object]] = {
     "judgments": lambda m, t: m.fit(t.people, t.outcome, judgments=Judgments([SAME | {"a": "nobody"}])),
     "outcome": lambda m, t: m.fit(t.people, t.outcome * 0),
     "other labels": lambda m, t: m.set_params(favorable_label=7).fit(t.people, t.outcome + 5),
-    "dates": lambda m, t: m.fit(t.people.assign(born=pd.Timestamp("2020")), t.outcome),
+    "dates": lambda m, t: m.fit(t.people, t.outcome.astype("M8[s]")),
     "names": lambda m, t: m.fit(t.people.set_axis(["age", 1, "city", "member"], axis=1), t.outcome),
     "estimator": lambda m, t: m.set_params(estimator=Broken()).fit(t.people[["age"]], t.outcome),
     "array": lambda m, t: m.fit(np.full((60, 2), np.nan), t.outcome),

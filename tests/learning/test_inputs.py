@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
+from sklearn.exceptions import DataConversionWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -15,6 +18,7 @@ from tests.support.estimators import ESTIMATORS, each_estimator, fit, of_label_1
 
 from fairwise import Judgments, PairwiseFairClassifier
 from fairwise.errors import InputError
+from fairwise.learning.inputs import outcome_labels
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -148,3 +152,31 @@ def test_a_pipeline_gets_the_peoples_own_columns(town: Town) -> None:
     )
     assert seen
     assert all(columns == ["age", "member"] for columns in seen)
+
+
+def test_labels_of_any_type_stay_what_they_are() -> None:
+    rng = np.random.default_rng(0)
+    whole = ["Int64", "UInt64", "int64[pyarrow]", "uint64[pyarrow]", object, "category", "polars"]
+    truths = ["boolean", "bool[pyarrow]", "category", "polars", "bool"]
+    for case in range(240):
+        labels = np.sort(rng.integers(2**53, 2**60, size=2)) if case % 2 else np.array([2**53, 2**53 + 1])
+        kinds: list[Any] = whole
+        if case % 3 == 0:
+            labels, kinds = np.array([False, True]), truths
+        y = labels[rng.permutation([0, 1, *rng.integers(0, 2, size=6)])]
+        kind = kinds[rng.integers(len(kinds))]
+        column: Any = pl.Series(y) if kind == "polars" else pd.Series(y).astype(kind)
+        column = [column, column.to_frame(), column.array][rng.integers(3)] if kind != "polars" else column
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataConversionWarning)  # a column where a row is meant
+            codes, classes = outcome_labels(column, pd.DataFrame(index=range(8)))
+        assert classes.tolist() == labels.tolist()
+        assert all(type(label) is type(labels.tolist()[0]) for label in classes.tolist())
+        assert labels[codes].tolist() == y.tolist()
+
+
+def test_labels_that_are_dates_are_refused_with_advice(town: Town) -> None:
+    when = pd.Series(np.where(town.outcome == 1, "2020-01-01", "2021-01-01"), index=town.outcome.index)
+    for dates in (pd.to_datetime(when), pd.to_datetime(when).dt.date, pd.to_datetime(when).dt.to_period("M")):
+        with pytest.raises(InputError, match=r"The outcomes are dates or times.*outcome\.astype\(str\)"):
+            PairwiseFairClassifier("tree").fit(town.people, dates)

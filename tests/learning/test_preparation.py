@@ -8,13 +8,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fairwise import Judgments, PairwiseFairClassifier
-from fairwise.errors import InputError, JudgmentsError
+from fairwise.errors import JudgmentsError
+from fairwise.learning.preparation import prepare
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.learning.conftest import Town
 
 ESTIMATORS: dict[str, Any] = {
@@ -120,13 +124,41 @@ def test_an_array_of_other_width_is_refused(town: Town, numbers: pd.DataFrame) -
         model("tree").fit(numbers.to_numpy(), town.outcome.to_numpy(), judgments=wide)
 
 
-def test_a_judged_person_of_an_unseen_category_is_refused_by_name(town: Town) -> None:
+def test_a_judged_person_of_a_rare_category_is_one_of_none_as_when_predicting(make_town: Callable[..., Town]) -> None:
+    """The same wherever somebody comes from: judged, or to be predicted."""
+    rng = np.random.default_rng(0)
+    for seed in range(200):
+        town = make_town(seed % 8, n=24)
+        person = str(rng.choice(pd.unique(town.judgments.frame[["a", "b"]].to_numpy().ravel())))
+        rare = None if seed % 5 == 0 else f"rare {seed}"
+        moved = town.people.astype({"city": object})
+        moved.loc[person, "city"] = rare
+        judgments = Judgments(town.judgments.frame, people=moved)
+        words = "a missing value" if rare is None else f"'{rare}'"
+        with pytest.warns(UserWarning, match=rf"Column 'city': {words} was never seen in training \(1 row\)"):
+            prepared = prepare(model("tree").get_params(), moved.drop(person), town.outcome.drop(person), judgments)
+        encoder, row = prepared.encoder, prepared.pairs.people.get_loc(person)
+        assert encoder is not None
+        cities = [name.startswith("city = ") for name in encoder.outputs]
+        assert not np.asarray(prepared.judged_rows)[row][cities].any()
+        with pytest.warns(UserWarning, match="was never seen in training"):
+            assert np.array_equal(encoder.encode(moved.loc[[person]])[0], np.asarray(prepared.judged_rows)[row])
+
+
+def test_cross_validation_with_a_rare_category_has_a_score_for_every_fold(town: Town) -> None:
+    people = town.people.copy()
+    people.loc[town.judgments.frame["a"].iloc[0], "city"] = "Rome"
+    judgments = Judgments(town.judgments.frame, people=people)
+    with pytest.warns(UserWarning, match="'Rome' was never seen in training"):
+        scores = cross_val_score(model("tree"), people, town.outcome, params={"judgments": judgments}, cv=4)
+    assert np.isfinite(scores).all()
+
+
+def test_a_judged_person_must_look_as_in_training(town: Town) -> None:
     person = town.judgments.frame["a"].iloc[0]
     moved = town.people.copy()
     moved.loc[person, "city"] = "Rome"
     judgments = Judgments(town.judgments.frame, people=moved)
-    with pytest.raises(InputError, match=f"Judged person {person!r} has 'Rome' in column 'city'"):
-        model("tree").fit(town.people.drop(person), town.outcome.drop(person), judgments=judgments)
     with pytest.raises(JudgmentsError, match=f"Judged person {person!r} is 'Rome' in column 'city' .* in X"):
         model("tree").fit(town.people, town.outcome, judgments=judgments)
 

@@ -6,12 +6,12 @@ from itertools import combinations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairwise.study.tally import Rule, approvals, borda, condorcet_winner, is_ballot, preferences, scores, winners
 
-N = st.shared(st.integers(2, 5), key="options")
+N = st.shared(st.integers(1, 5), key="options")
 RANKINGS = N.flatmap(lambda n: st.lists(st.permutations(range(n)).map(tuple), max_size=9))
 APPROVED = N.flatmap(lambda n: st.lists(st.sets(st.integers(0, n - 1)).map(tuple), max_size=9))
 RULES = st.sampled_from(Rule)
@@ -78,6 +78,16 @@ def test_one_more_ballot_for_a_winner_leaves_it_a_winner(election: Any) -> None:
         return
     mine = (chosen[0], *(option for option in range(n) if option != chosen[0]))
     assert winners([*ballots, mine if rule.ranks else mine[:1]], n, rule) == (chosen[0],)
+
+
+@settings(max_examples=300)
+@given(elections())
+def test_somebody_wins_exactly_where_somebody_says_something(election: Any) -> None:
+    n, rule, ballots = election
+    chosen, counts = winners(ballots, n, rule), scores(ballots, n, rule)
+    assert bool(chosen) == any(ballots)
+    if chosen and (rule != Rule.CONDORCET or condorcet_winner(ballots, n) is None):
+        assert set(chosen) == {option for option in range(n) if counts[option] == max(counts)}
 
 
 def test_condorcet_and_borda_may_differ() -> None:

@@ -12,7 +12,8 @@ import pandas as pd
 
 Decide = Callable[[pd.DataFrame], Any]
 _NAME = r'("(?:[^"\\]|\\.)*"|[\w.+-]+)'
-_NUMBER = r"(-?[\d.]+(?:e[+-]?\d+)?)"
+_TIME = r"\d\d:\d\d:\d\d(?:\.\d+)?"
+_NUMBER = rf"(-?\d+ days(?: {_TIME})?|\d{{4}}-\d\d-\d\d(?:T{_TIME})?|-?[\d.]+(?:e[+-]?\d+)?)"
 _WEIGHT = re.compile(rf"Rule (\d+), share [\d.]+ % \({_NUMBER}\):(?: (.*))?")
 
 
@@ -26,8 +27,8 @@ class RuleReader:
         self._fills = {}
         for note in notes:
             if note.startswith("Missing values count as: "):
-                for name, fill in re.findall(rf"{_NAME} {_NAME}(?:, |$)", note.split(": ", 1)[1]):
-                    self._fills[_plain(name)] = _plain(fill)
+                for name, number, fill in re.findall(rf"{_NAME} (?:{_NUMBER}|{_NAME})(?:, |$)", note.split(": ", 1)[1]):
+                    self._fills[_plain(name)] = number or _plain(fill)
         limit = re.search(rf"are at least {_NUMBER};", self.lead)
         self._threshold = None if limit is None else float(limit[1])
         self._weights: list[float] = []
@@ -97,7 +98,7 @@ class RuleReader:
     def _question(self, words: str) -> tuple[Decide, int]:
         """What it asks, and how many characters it takes."""
         if found := re.match(rf"{_NAME} is at most {_NUMBER}", words):
-            name, limit = _plain(found[1]), float(found[2])
+            name, limit = _plain(found[1]), _amount(found[2])
             return (lambda people: self._number(people, name) <= limit), found.end()
         found = re.match(rf"{_NAME} is {_NAME}", words)
         assert found is not None, words
@@ -121,7 +122,7 @@ class RuleReader:
 
     def _term(self, line: str) -> tuple[float, Decide]:
         if found := re.fullmatch(rf"{_NUMBER} for each {_NUMBER} of {_NAME}(?: above {_NUMBER})?", line):
-            points, unit, name, above = float(found[1]), float(found[2]), _plain(found[3]), float(found[4] or 0)
+            points, unit, name, above = float(found[1]), _amount(found[2]), _plain(found[3]), _amount(found[4] or "0")
             return points, lambda people: (self._number(people, name) - above) / unit
         found = re.match(rf"{_NUMBER} where ", line)
         assert found is not None, line
@@ -136,8 +137,20 @@ class RuleReader:
         return self._made[name]
 
     def _number(self, people: pd.DataFrame, name: str) -> Any:
-        values = people[name].astype(float).to_numpy()
-        return np.where(np.isnan(values), float(self._fills.get(name, "nan")), values)
+        column, fill = people[name], _amount(self._fills.get(name, "nan"))
+        if column.dtype.kind in "mM":
+            return np.where(column.isna(), fill, column.to_numpy(f"{column.dtype.kind}8[us]").astype(np.int64))
+        values = column.astype(float).to_numpy()
+        return np.where(np.isnan(values), fill, values)
+
+
+def _amount(text: str) -> float:
+    """A number; of a date the microseconds since 1970, of a duration its microseconds."""
+    if " days" in text:
+        return pd.Timedelta(text) / pd.Timedelta(microseconds=1)
+    if re.match(r"\d{4}-\d\d-\d\d", text):
+        return float(np.datetime64(text, "us").astype(np.int64))
+    return float(text)
 
 
 def _plain(name: str) -> str:

@@ -50,3 +50,21 @@ def test_ids_that_name_nobody_or_two_are_refused(index: pd.Index, words: str) ->
 def test_of_many_values_a_few_are_named_and_all_are_counted() -> None:
     assert some(np.arange(3)) == "0, 1, 2"
     assert some(range(9)) == "0, 1, 2, 3, 4, … (9 in all)"
+
+
+def test_ids_that_a_float_may_have_merged_are_refused_and_others_are_kept() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        number = int(rng.integers(-(2**55), 2**55))
+        for column in (pd.Series([1.0, number]), pd.Series([1.0, float(number)], dtype=object)):
+            if abs(number) < 2**53:
+                assert encode(column)[1].tolist() == ["1", str(number)]
+                continue
+            with pytest.raises(TableError, match=r"is a float, and from 2\*\*53 on"):
+                encode(column)
+            with pytest.raises(TableError, match="Give ids as whole numbers"):
+                PeopleIds(pd.Index(column))
+        for dtype in ("Int64", "int64[pyarrow]", object):
+            whole = pd.Series([number, number + 1], dtype=dtype)
+            assert encode(whole)[1].tolist() == [str(number), str(number + 1)]
+            assert PeopleIds(pd.Index(whole)).positions(np.array([str(number + 1)], dtype=object)).tolist() == [1]

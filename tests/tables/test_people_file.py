@@ -240,3 +240,41 @@ def test_a_column_without_a_name_is_not_learnt_from(tmp_path: Path) -> None:
     assert file.features(only=["age"]).columns.tolist() == ["age"]
     with pytest.raises(InputError, match="a column has no name"):
         file.features(outcome="good")
+
+
+def test_what_is_no_number_is_named_or_made_missing_as_asked(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    for case in range(200):
+        n = int(rng.integers(20, 60))
+        numbers = rng.integers(0, 1000, size=n) if case % 2 else rng.normal(size=n).round(3)
+        cells = numbers.astype(str).astype(object)
+        bad = np.sort(rng.choice(n, size=int(rng.integers(1, n // 10 + 1)), replace=False))
+        cells[bad] = words = ["?", "unknown", "none of them"][rng.integers(3)]
+        file = tmp_path / "people.csv"
+        pd.DataFrame({"id": np.arange(n) + 7, "age": cells, "town": "Ulm"}).to_csv(file, index=False)
+        plain = PeopleFile.read(file, "id")
+        (line,) = plain.warnings(plain.features())
+        assert line.startswith("Column 'age' is read as ")
+        assert f"{len(bad)} of {n} values" in line
+        assert f"The first is {words!r} (line {bad[0] + 2}, id {bad[0] + 7})" in line
+        for numeric, na_values in (([], [words]), (["age"], [])):
+            people = PeopleFile.read(file, "id", numeric=numeric, na_values=na_values)
+            assert np.flatnonzero(people.table["age"].isna()).tolist() == bad.tolist()
+            assert np.array_equal(people.table["age"].drop(bad + 7).astype(float), np.delete(numbers, bad))
+            assert people.warnings(people.features()) == []
+            assert len(people.notes) == len(numeric)
+            assert all(f"the first is {words!r} (line {bad[0] + 2})" in note for note in people.notes)
+
+
+def test_a_column_of_dates_is_learnt_from_as_dates(tmp_path: Path) -> None:
+    file = written(
+        tmp_path, "id,born,at,day\n1,2020-02-29,2020-01-01T10:30,2020-02-30\n2,,2021-01-01 09:15:01.5,2020-02-01\n"
+    )
+    people = PeopleFile.read(file, "id")
+    assert people.table["born"].iloc[0] == "2020-02-29", "a study shows what the file says"
+    features = people.features()
+    assert features["born"].tolist() == [pd.Timestamp("2020-02-29"), pd.NaT]
+    assert features["at"].tolist() == [pd.Timestamp("2020-01-01 10:30"), pd.Timestamp("2021-01-01 09:15:01.5")]
+    assert features["day"].tolist() == ["2020-02-30", "2020-02-01"]
+    (line,) = people.warnings(features)
+    assert "Column 'day' is read as 2 categories, although all values are dates. Some are in no calendar" in line

@@ -7,7 +7,8 @@ from typer import Option
 
 from fairwise.cli.options import with_option_groups
 from fairwise.cli.options.judgments import JudgmentsOptions
-from fairwise.cli.options.people import IdColumn, PeoplePath
+from fairwise.cli.options.parsing import names
+from fairwise.cli.options.people import IdColumn, NaValues, NumericColumns, PeoplePath, note_doubts
 from fairwise.cli.terminal import Json, echo, heading, print_import, print_json, spinner
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ def check(
     outcome: Annotated[
         str | None, Option("--outcome", help="Column to predict, to check that too.", rich_help_panel="People")
     ] = None,
+    numeric: NumericColumns = "",
+    na_values: NaValues = "",
     as_json: Json = False,
 ) -> None:
     r"""Tell whether people and judgments fit together, how judges agree and where answers conflict.
@@ -40,11 +43,15 @@ def check(
     fairwise check --people people.csv --id id --judgments judgments.csv
     """
     from fairwise.judgments import check_failures, find_conflicts, krippendorff_alpha, position_bias, repeat_consistency
+    from fairwise.tables.columns import described, described_in_words, described_json
     from fairwise.tables.people_file import PeopleFile
 
-    file = PeopleFile.read(people, id)
+    file = PeopleFile.read(people, id, numeric=names(numeric), na_values=names(na_values))
     labels = None if outcome is None else file.outcome(outcome)
-    answers, account = judgments.read(file.features(outcome=outcome))
+    features = file.features(outcome=outcome)
+    note_doubts(file, features)
+    columns = described(features)
+    answers, account = judgments.read(features)
     with spinner("Comparing answers"):
         agreement = {level: krippendorff_alpha(answers, level) for level in _LEVELS}  # type: ignore[arg-type]
         repeats, sides, checks = repeat_consistency(answers), position_bias(answers), check_failures(answers)
@@ -53,6 +60,7 @@ def check(
         print_json(
             {
                 "people": len(file.table),
+                "columns": described_json(columns),
                 "outcomes": None if labels is None else _label_counts(labels),
                 "judges": answers.n_judges,
                 "answers": answers.counts().sum().to_dict(),
@@ -69,6 +77,7 @@ def check(
         return
     print_import(account)
     _show_fit(file.table, labels, answers, str(people))
+    echo(described_in_words(columns))
     heading("Do judges agree?")
     for alpha in agreement.values():
         echo(alpha if isnan(alpha.alpha) else f"{alpha} So judges {alpha.in_words}.")

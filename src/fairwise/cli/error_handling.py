@@ -84,7 +84,8 @@ def show_warnings_as_notes() -> None:
     warnings.showwarning = note_warning
     warnings.simplefilter("ignore")
     warnings.simplefilter("once", UserWarning)
-    warnings.filterwarnings("ignore", "The search ended|One (label|amount) for everyone", UserWarning)
+    in_other_words = r"The search ended|One (label|amount) for everyone|Column .* is read as .* people\["
+    warnings.filterwarnings("ignore", in_other_words, UserWarning)
 
 
 def debuggable(command: Callable[..., None]) -> Callable[..., None]:

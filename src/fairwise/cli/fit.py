@@ -75,6 +75,7 @@ def fit(
     _check_targets(out, prices, [people.people, judgments.judgments])
     _check_amounts(learning, dask, deterministic=deterministic)
     from fairwise.learning.estimator import PairwiseFairClassifier
+    from fairwise.tables.columns import described_in_words, described_json
 
     large = _in_blocks(people, learning, dask, in_memory=deterministic or predicted > 0)
     if large is None:
@@ -96,6 +97,7 @@ def fit(
         model.save(out, prices=prices)
     if not as_json:
         echo(f"{model.n_people_} people, {how}{len(model.features_)} columns. {answers}")
+        echo(described_in_words(model.columns_))
         _print_summary(model)
     measured, reason = None, "the people are read in blocks, not held in memory."
     if large is None and held_out:
@@ -116,6 +118,7 @@ def fit(
                     else {"classes": model.classes_.tolist()}
                 ),
                 "features": model.features_,
+                "columns": described_json(model.columns_),
                 "group_rules": model.group_rules_,
                 "classifiers": len(model.weights_),
                 "derandomization": asdict(model.derandomization_) if deterministic else None,

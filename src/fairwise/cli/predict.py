@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from typer import Option
 
 from fairwise.cli.options import with_option_groups
-from fairwise.cli.options.people import IdColumn, PeoplePath
-from fairwise.cli.terminal import TABLES, Json, check_target, echo, print_json, write_table
+from fairwise.cli.options.parsing import names
+from fairwise.cli.options.people import IdColumn, NaValues, NumericColumns, PeoplePath
+from fairwise.cli.terminal import TABLES, Json, check_target, echo, note, print_json, write_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,6 +24,8 @@ def predict(
         Literal["independent", "shared"],
         Option("--draw", help="Labels: one draw per person, or one for everyone, so that equal chances end alike."),
     ] = "independent",
+    numeric: NumericColumns = "",
+    na_values: NaValues = "",
     as_json: Json = False,
 ) -> None:
     r"""Give people the scores of a model: the probability of label 1, and one label drawn with it.
@@ -43,7 +46,9 @@ def predict(
     from fairwise.tables.people_file import PeopleFile
 
     fitted: Any = load_model(model)  # of labels or of amounts
-    file = PeopleFile.read(people, id)
+    file = PeopleFile.read(people, id, numeric=names(numeric), na_values=names(na_values))
+    for line in file.notes:
+        note(f"Warning: {line}")
     named = hasattr(fitted, "feature_names_in_")
     rows = file.features(only=fitted.features_ if named else list(file.table.columns))
     if hasattr(fitted, "amounts_"):

@@ -5,9 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from decimal import Decimal
 from math import fsum
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -15,6 +14,7 @@ import pandas as pd
 
 from fairwise.errors import InputError, quote
 from fairwise.learning.oracles.base import FloatArray, IntArray
+from fairwise.tables.columns import PLURALS, Kind, kind_of, microseconds, nearly, nearly_in_words
 
 MAX_CATEGORIES = 1000
 LARGEST_EXACT = 2**53
@@ -24,7 +24,6 @@ TOO_FINE = (
 )
 _MANY_ROWS = 20_000  # from so many on compiled code does the same in one pass
 _SMALLEST, _LARGEST = 2.0**-1074, float(np.finfo(float).max)
-_NUMBERS_AS_OBJECTS = {"integer", "floating", "mixed-integer-float", "decimal", "boolean"}  # as pandas calls them
 
 
 @dataclass(frozen=True)
@@ -40,6 +39,8 @@ class NumberColumn:
     scale: float
     fill: float
     marks_missing: bool
+    kind: Kind = "number"
+    """What the number stands for: a date as microseconds since 1970, a duration as microseconds."""
 
     @property
     def outputs(self) -> list[str]:
@@ -79,13 +80,17 @@ class TableEncoder:
     @classmethod
     def learn_and_encode(cls, table: pd.DataFrame, weights: FloatArray, *, scaled: bool) -> tuple[Self, FloatArray]:
         """The encoder and the rows that it makes of this table, for which every column is read once."""
-        read = [numbers_of(series) if is_number(series) else _as_text(series) for _, series in table.items()]
+        kinds = [kind_of(series) for _, series in table.items()]
+        read = [
+            _as_text(series) if kind == "category" else numbers_of(series, kind)
+            for kind, (_, series) in zip(kinds, table.items(), strict=True)
+        ]
         encoder = cls(
             tuple(
-                _learn_number(str(name), values, weights, scaled=scaled)
+                _learn_number(str(name), values, weights, kind, scaled=scaled)
                 if isinstance(values, np.ndarray)
-                else _learn_categories(str(name), values)
-                for name, values in zip(table.columns, read, strict=True)
+                else _learn_categories(table[name], values)
+                for name, kind, values in zip(table.columns, kinds, read, strict=True)
             )
         )
         return encoder, encoder._encode(read, table.index)
@@ -95,11 +100,19 @@ class TableEncoder:
         """A readable name for every encoded column."""
         return [output for column in self.columns for output in column.outputs]
 
+    def described(self) -> pd.DataFrame:
+        """How each column is read: kind, how many categories (NA for others), whether values were missing."""
+        kinds = [column.kind if isinstance(column, NumberColumn) else "category" for column in self.columns]
+        sizes = [len(column.categories) if isinstance(column, CategoryColumn) else pd.NA for column in self.columns]
+        names = pd.Index([column.name for column in self.columns], name="column", dtype=object)
+        missing = [column.marks_missing for column in self.columns]
+        columns = {"kind": kinds, "categories": pd.array(sizes, dtype="Int64"), "missing": missing}
+        return pd.DataFrame(columns, index=names)
+
     def encode(
         self,
         table: pd.DataFrame,
         *,
-        strict: bool = False,
         order: Literal["C", "F"] = "C",
         only: IntArray | None = None,
     ) -> FloatArray:
@@ -107,18 +120,21 @@ class TableEncoder:
 
         With ``order="F"`` it is a column whose numbers lie side by side.
 
-        A category that training never had is refused when ``strict``; otherwise it counts as none of the known ones,
-        with a warning. Columns that are not wanted are checked like the others.
+        A category that training never had counts as none of the known ones, with a warning. Columns that are not
+        wanted are checked like the others.
         """
         read = [
-            _numbers_again(column.name, series) if isinstance(column, NumberColumn) else _as_text(series)
+            _numbers_again(column, series) if isinstance(column, NumberColumn) else _as_text(series)
             for column, (_, series) in zip(self.columns, table.items(), strict=True)
         ]
-        return self._encode(read, table.index, strict=strict, order=order, only=only)
+        return self._encode(read, table.index, order=order, only=only)
 
     def unchanged(self, table: pd.DataFrame) -> FloatArray | None:
         """The table's own numbers ``(n, columns)``, not a copy, where encoding would change nothing; else None."""
-        if not all(isinstance(column, NumberColumn) and column.in_own_units for column in self.columns):
+        if not all(
+            isinstance(column, NumberColumn) and column.in_own_units and column.kind == "number"
+            for column in self.columns
+        ):
             return None
         if any(column.marks_missing for column in self.columns) or not all(table.dtypes == np.float64):
             return None
@@ -133,7 +149,6 @@ class TableEncoder:
         read: Sequence[FloatArray | _Texts],
         people: pd.Index,
         *,
-        strict: bool = False,
         order: Literal["C", "F"] = "C",
         only: IntArray | None = None,
     ) -> FloatArray:
@@ -147,7 +162,7 @@ class TableEncoder:
             if isinstance(column, NumberColumn) and isinstance(values, np.ndarray):
                 _encode_number(column, values, people, own, parts)
             elif isinstance(column, CategoryColumn) and isinstance(values, _Texts):
-                _encode_categories(column, values, people, own, parts, strict=strict)
+                _encode_categories(column, values, own, parts)
             at += len(column.outputs)
         return matrix
 
@@ -170,24 +185,12 @@ class TableEncoder:
         )
 
 
-def is_number(series: pd.Series) -> bool:
-    if pd.api.types.is_datetime64_any_dtype(series) or pd.api.types.is_timedelta64_dtype(series):
-        raise InputError(
-            f"Column {series.name!r} holds dates. Turn them into numbers that mean something here (an age, a number of "
-            "days) or leave the column out."
-        )
-    if series.dtype == object:
-        kind = pd.api.types.infer_dtype(series, skipna=True)
-        if kind in _NUMBERS_AS_OBJECTS:
-            return True
-        if kind.startswith("mixed") and all(isinstance(value, Real | Decimal) for value in series[series.notna()]):
-            return True  # numbers of several types
-    if pd.api.types.is_complex_dtype(series):
-        raise InputError(f"Column {series.name!r} holds complex numbers. Complex data not supported.")
-    return pd.api.types.is_numeric_dtype(series)
-
-
-def numbers_of(series: pd.Series) -> FloatArray:
+def numbers_of(series: pd.Series, kind: Kind = "number") -> FloatArray:
+    """The numbers of a column, NaN where one is missing; dates and durations in microseconds."""
+    if kind != "number":
+        return microseconds(series, kind)
+    if isinstance(series.dtype, pd.ArrowDtype) and series.dtype.kind not in "iufb":  # decimals
+        series = series.astype(object)
     if series.dtype == object:
         series = series.where(series.notna(), np.nan)
     try:
@@ -221,11 +224,11 @@ def _refuse_inexact(series: pd.Series, values: FloatArray) -> None:
             raise InputError(f"Column {series.name!r} is {value} for person {where}. {TOO_FINE}")
 
 
-def _learn_number(name: str, values: FloatArray, weights: FloatArray, *, scaled: bool) -> NumberColumn:
+def _learn_number(name: str, values: FloatArray, weights: FloatArray, kind: Kind, *, scaled: bool) -> NumberColumn:
     known = ~np.isnan(values)
     marks_missing = not known.all()
     if not known.any():
-        return NumberColumn(name, 0.0, 1.0, 0.0, marks_missing)
+        return NumberColumn(name, 0.0, 1.0, 0.0, marks_missing, kind)
     values, weights = values[known], weights[known]
     # In units of a power of two near the largest, which rounds nothing, no sum and no square leaves the range of a
     # float. Summed exactly where it becomes a value: rounding must not depend on the order of people.
@@ -243,7 +246,12 @@ def _learn_number(name: str, values: FloatArray, weights: FloatArray, *, scaled:
             )
         spread = float(np.ldexp(np.sqrt(np.average((units - mean) ** 2, weights=weights)), exponent))
         scale = scale_of(name, max(spread, _SMALLEST) if shift < most else 0.0, max(abs(shift), abs(most)))
-    return NumberColumn(name, shift, scale, float(np.ldexp(mean, exponent)), marks_missing)
+    return NumberColumn(name, shift, scale, fill_of(float(np.ldexp(mean, exponent)), kind), marks_missing, kind)
+
+
+def fill_of(mean: float, kind: Kind) -> float:
+    """What a missing number counts as; a date that can be written."""
+    return mean if kind == "number" else float(np.floor(mean))
 
 
 def scale_of(name: str, spread: float, largest: float) -> float:
@@ -253,9 +261,13 @@ def scale_of(name: str, spread: float, largest: float) -> float:
     return 2.0 ** round(np.log2(spread)) if spread > 0 else 1.0
 
 
-def _numbers_again(name: str, series: pd.Series) -> FloatArray:
+def _numbers_again(column: NumberColumn, series: pd.Series) -> FloatArray:
+    name, now = column.name, kind_of(series)
+    if now != column.kind and {now, column.kind} & {"date", "duration"} and series.notna().any():
+        held = "text" if now == "category" else PLURALS[now]
+        raise InputError(f"Column {name!r} was {PLURALS[column.kind]} in training, but now holds {held}.")
     try:
-        return numbers_of(series)
+        return numbers_of(series, column.kind)
     except (TypeError, ValueError) as error:
         if isinstance(error, InputError):
             raise
@@ -306,8 +318,22 @@ def _as_text(series: pd.Series) -> _Texts:
     return _Texts(codes.astype(np.intp), list(values))
 
 
-def _learn_categories(name: str, column: _Texts) -> CategoryColumn:
-    categories = tuple(sorted(column.texts))
+def _learn_categories(series: pd.Series, column: _Texts) -> CategoryColumn:
+    name, categories = str(series.name), tuple(sorted(column.texts))
+    if not isinstance(series.dtype, pd.CategoricalDtype):  # which says that categories are meant
+        counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.texts))
+        odd = nearly(column.texts, counts)
+        if odd is not None:
+            kind, others = odd
+            words = nearly_in_words(name, kind, len(categories), int(counts[others].sum()), int(counts.sum()))
+            for first in np.flatnonzero(np.append(others, False)[column.codes])[:1]:
+                words += f" The first is {series.iloc[first]!r}, of person {quote(series.index[first])}."
+            warnings.warn(
+                f"{words} To read {PLURALS[kind]}, and what is none as missing: people[{name!r}] = "
+                f'pd.to_{"numeric" if kind == "number" else "datetime"}(people[{name!r}], errors="coerce"). If '
+                'categories are meant: astype("category").',
+                stacklevel=4,
+            )
     if len(categories) > MAX_CATEGORIES:
         raise InputError(
             f"Column {name!r} has {len(categories)} different values in {len(column.codes)} rows; at most "
@@ -316,9 +342,7 @@ def _learn_categories(name: str, column: _Texts) -> CategoryColumn:
     return CategoryColumn(name, categories, marks_missing=bool((column.codes < 0).any()))
 
 
-def _encode_categories(
-    column: CategoryColumn, values: _Texts, people: pd.Index, out: FloatArray, parts: IntArray, *, strict: bool
-) -> None:
+def _encode_categories(column: CategoryColumn, values: _Texts, out: FloatArray, parts: IntArray) -> None:
     place = {category: code for code, category in enumerate(column.categories)}
     codes = np.array([*(place.get(text, -1) for text in values.texts), -1])[values.codes]
     known, missing = codes >= 0, values.codes < 0
@@ -335,15 +359,9 @@ def _encode_categories(
         return
     first = unknown[0]
     value = "a missing value" if missing[first] else repr(values.texts[values.codes[first]])
-    if strict:
-        raise InputError(
-            f"Judged person {quote(people[first])} has {value} in column {column.name!r}, which no training "
-            f"row has (known: {', '.join(column.categories[:8])}{', …' if len(column.categories) > 8 else ''}). "
-            "Nothing can be learned about it: add such people to the training table, group the category, or leave "
-            "the judgment out."
-        )
+    rows = "1 row" if len(unknown) == 1 else f"{len(unknown)} rows"
     warnings.warn(
-        f"Column {column.name!r}: {value} was never seen in training ({len(unknown)} rows); it counts as none of the "
-        "known categories.",
+        f"Column {column.name!r}: {value} was never seen in training ({rows}); it counts as none of the known "
+        "categories.",
         stacklevel=4,
     )

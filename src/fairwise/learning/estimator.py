@@ -96,6 +96,7 @@ class PairwiseFairClassifier(FittedMixture):
     ----------
     classes_ : ndarray of the labels that may be decided, sorted
     features_ : the columns that the model uses; ``n_features_in_`` and ``feature_names_in_`` are those of the table
+    columns_ : DataFrame with kind (number, date, duration or category), categories and missing: how each was read
     favorable_label_ : the good one of them, None where nothing says so
     classifiers_, weights_ : the mixture
     rules_ : the mixture as rules in words; ``str()`` for people, ``to_frame()`` for programs

@@ -14,6 +14,7 @@ from fairwise.judgments import Judgments
 from fairwise.learning.encoding import LARGEST_EXACT, TOO_FINE, all_finite
 from fairwise.learning.oracles.base import ClassArray, FloatArray, IntArray
 from fairwise.learning.settings import FitSettings, LabelValues, favorable_of
+from fairwise.tables.columns import DATES, DURATIONS
 from fairwise.tables.frames import has_ids, to_pandas
 
 _HUGE = 100  # weights from 2**100 on, or below 2**-100
@@ -117,7 +118,7 @@ def outcomes(y: object, table: pd.DataFrame) -> ClassArray:
             )
         if _is_reordered(y.index, table.index):
             raise InputError("The outcome lists the same people in another order: use outcome.loc[people.index].")
-    labels = column_or_1d(y, warn=True)
+    labels = column_or_1d(_plain(y), warn=True)
     kind = labels.dtype.kind
     if kind not in "biu" and (pd.isna(labels).any() or (kind == "f" and np.isinf(labels).any())):
         raise InputError("Input y contains NaN, None or infinity: an outcome is missing. Every person needs one.")
@@ -126,14 +127,38 @@ def outcomes(y: object, table: pd.DataFrame) -> ClassArray:
     return np.asarray(labels)
 
 
+def _plain(y: Any) -> Any:
+    """Whole numbers and truth values as numpy has them: of pandas' own types scikit-learn makes floats."""
+    if isinstance(y, pd.DataFrame) and y.shape[1] == 1:
+        return pd.DataFrame({0: _plain(y.iloc[:, 0])})
+    dtype = getattr(y, "dtype", None)
+    if dtype is None or y.ndim != 1 or (isinstance(dtype, np.dtype) and dtype.kind != "O"):
+        return y
+    values = np.asarray(y, dtype=object)
+    whole = pd.api.types.infer_dtype(values, skipna=False) in {"integer", "boolean"}
+    return np.array(values.tolist()) if whole else y
+
+
 def outcome_labels(y: object, table: pd.DataFrame) -> tuple[IntArray, ClassArray]:
     """Labels as 0, 1 and so on, and the classes they stand for, in sorted order."""
-    classes, codes = _classes(outcomes(y, table))
+    labels = outcomes(y, table)
+    refuse_times(labels)
+    classes, codes = _classes(labels)
     if len(classes) < 2:
         raise InputError(
             f"Everyone has the same outcome, {classes.tolist()[0]!r}: with one class there is nothing to learn from."
         )
     return codes, classes
+
+
+def refuse_times(labels: object) -> None:
+    """Refuse dates and durations as labels: a model file could not say which ones they are."""
+    kind = pd.api.types.infer_dtype(labels, skipna=True)
+    if kind in DATES | DURATIONS:
+        raise InputError(
+            "The outcomes are dates or times. Decisions need names: give text, such as outcome.astype(str), or numbers "
+            "of days to PairwiseFairRegressor."
+        )
 
 
 def _classes(labels: ClassArray) -> tuple[ClassArray, IntArray]:

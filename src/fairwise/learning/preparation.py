@@ -110,7 +110,7 @@ def prepare(
             encoder, rows = TableEncoder.learn_and_encode(table, weights, scaled=estimator != "tree")
         else:
             rows = encoder.encode(table)
-        judged_rows = encoder.encode(judged, strict=True)
+        judged_rows = encoder.encode(judged)
     placed = (merge_equal if isinstance(estimator, str) else append)(rows, labels.losses, weights, judged_rows)
     groups = None
     if sensitive is not None and amounts is not None:

@@ -56,6 +56,7 @@ verbose, random_state
     ----------
     certificate_ : Certificate, in the units of the loss; ``mean_error`` is the training loss of what is predicted
     amounts_ : ndarray of the grid
+    columns_ : DataFrame with kind (number, date, duration or category), categories and missing: how each was read
     classifiers_, weights_, rules_ : the mixture, whose labels are the amounts of the grid
     prices_ : DataFrame with judge, a, b, answer, price, violation, excess, status
     group_rules_ : DataFrame with rule, value, limit, price; value is the group's mean loss where amounts are drawn \

@@ -107,8 +107,9 @@ def winners(ballots: Sequence[Ballot], options: int, rule: Rule) -> tuple[int, .
     >>> winners([(0, 1), (1,)], 2, Rule.APPROVAL)
     (1,)
     """
-    if rule == Rule.CONDORCET and (winner := condorcet_winner(ballots, options)) is not None and ballots:
+    if not any(ballots):
+        return ()
+    if rule == Rule.CONDORCET and (winner := condorcet_winner(ballots, options)) is not None:
         return (winner,)
-    counts = scores(ballots, options, rule)
-    most = max(counts, default=0)
-    return tuple(option for option, count in enumerate(counts) if count == most > 0)
+    counts = scores(ballots, options, rule)  # the points of a single option are 0, and it is chosen
+    return tuple(option for option, count in enumerate(counts) if count == max(counts))

@@ -18,6 +18,7 @@ from fairwise.tables.row_errors import cut
 # At most 18 digits, so that every match fits in 64 bits.
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _TOO_LONG = 10**18
+_FIRST_MERGED = 2.0**53
 _FEW = 5
 
 
@@ -30,11 +31,23 @@ def text_of(value: object) -> str:
 
 def encode(column: pd.Series) -> tuple[NDArray[np.intp], NDArray[np.object_]]:
     """Return codes and distinct canonical texts; the code is -1 where there is nothing, or only blanks."""
-    codes, values = pd.factorize(column)
-    texts = [text_of(value) for value in np.asarray(values, dtype=object)]
+    codes, cells = pd.factorize(column)
+    values = np.asarray(cells, dtype=object)
+    _refuse_merged(values, column.name)
+    texts = [text_of(value) for value in values]
     # 1 and "1" are two values with one text. None at the end gets -1, which is where the code -1 points.
     merged, distinct = pd.factorize(np.array([*(text if text.strip() else None for text in texts), None], dtype=object))
     return merged[codes], np.asarray(distinct, dtype=object)
+
+
+def _refuse_merged(values: Iterable[object], name: object) -> None:
+    """Refuse floats that may have been other whole numbers: from 2**53 on they stand for their neighbours, too."""
+    large = next((value for value in values if isinstance(value, float) and _FIRST_MERGED <= abs(value) < np.inf), None)
+    if large is not None:
+        raise TableError(
+            f"column {name!r}: the id {int(large)} is a float, and from 2**53 on floats stand for several whole "
+            "numbers. Give ids as whole numbers (Int64 where some are missing) or as text."
+        )
 
 
 def is_integer(texts: NDArray[np.object_]) -> NDArray[np.bool_]:
@@ -60,6 +73,7 @@ class PeopleIds:
         if not index.is_unique:
             repeated = index[index.duplicated()].unique()
             raise TableError(f"people: every id must be there once; repeated: {some(repeated)}")
+        _refuse_merged(index if index.dtype.kind in "fO" else (), index.name or "index")
         self.labels = index
         # The canonical text of an integer need not be written down, which a million people would feel.
         self._numbers = pd.api.types.is_integer_dtype(index.dtype) and _all_short(index)

@@ -9,14 +9,13 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fairwise.errors import InputError
+from fairwise.errors import InputError, quote
+from fairwise.tables.columns import DATE, NUMBER, Reading, kind_of, nearly, nearly_in_words
 from fairwise.tables.files import read_table, require_column
 from fairwise.tables.ids import encode, integers_or_texts, some, text_of
 from fairwise.tables.row_errors import Source
 from fairwise.tables.text_formats import with_plain_numbers
 
-# A number written with a leading zero is a code, such as 01234.
-_NUMBER = r"^[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _WHOLE = r"^[+-]?(0|[1-9][0-9]{0,17})$"
 _DECIMAL_COMMA = r"^\s*[+-]?[0-9]+,[0-9]+\s*$"
 _NOTHING = pa.array(["", "na", "n/a", "nan", "null", "none", "."], pa.large_string())
@@ -28,18 +27,28 @@ class PeopleFile:
 
     table: pd.DataFrame
     source: Source
+    notes: tuple[str, ...] = ()
+    """What was made missing because a column was to be read as numbers."""
 
     @classmethod
     def read(
-        cls, path: Path, id_column: str, *needed: str, separator: str | None = None, decimal: str | None = None
+        cls,
+        path: Path,
+        id_column: str,
+        *needed: str,
+        separator: str | None = None,
+        decimal: str | None = None,
+        numeric: Sequence[str] = (),
+        na_values: Sequence[str] = (),
     ) -> "PeopleFile":
         """Read a file of a table; ids must be there, each only once, and the columns that are needed.
 
-        Numbers are written as 1234.5, unless a `decimal` sign is given: then also as 1,234.5 or as 1.234,5.
+        Numbers are written as 1234.5, unless a `decimal` sign is given: then also as 1,234.5 or as 1.234,5. Cells that
+        are one of `na_values` are missing; in columns that are `numeric`, so is whatever is no number.
         """
 
         def check_header(header: list[str]) -> None:
-            for name in (id_column, *needed):
+            for name in (id_column, *needed, *numeric):
                 require_column(name, header, str(path))
 
         frame, source = read_table(path, check_header, separator=separator)
@@ -51,11 +60,21 @@ class PeopleFile:
             first = int(np.flatnonzero(codes == codes[again.argmax()])[0])
             rule = f"is also the id at {source.place(first)}; every id must be there once"
             source.refuse(again, id_column, ids, rule)
-        others = {name: typed(frame[name], decimal) for name in frame.columns if name != id_column}
+        missing, reading = Reading(na_values=tuple(na_values)), Reading(tuple(numeric))
+        others = {name: typed(missing.read(frame[name]), decimal) for name in frame.columns if name != id_column}
         for name, column in others.items():
             _refuse_decimal_commas(name, column, source)
-        columns = {name: column.array for name, column in others.items()}
-        return cls(pd.DataFrame(columns, index=integers_or_texts(texts).take(codes).rename(id_column)), source)
+        columns = {name: reading.read(column) for name, column in others.items()}
+        notes = []
+        for name in numeric:
+            lost = np.flatnonzero(columns[name].isna() & others[name].notna())
+            if len(lost):
+                example = f"the first is {quote(others[name].iloc[lost[0]])} ({source.place(int(lost[0]))})"
+                count = "1 value is no number and counts" if len(lost) == 1 else f"{len(lost):,} are none and count"
+                notes.append(f"Column {name!r}: {count} as missing; {example}.")
+        index = integers_or_texts(texts).take(codes).rename(id_column)
+        arrays = {name: column.array for name, column in columns.items()}
+        return cls(pd.DataFrame(arrays, index=index), source, tuple(notes))
 
     def column(self, name: str) -> pd.Series:
         """Return one column, or say which there are."""
@@ -96,7 +115,46 @@ class PeopleFile:
             raise InputError(f"{self.source.where()}: a column has no name ({rule})")
         if not chosen:
             raise InputError(f"{self.source.where()}: no column is left to learn from; found: {some(self.table)}")
-        return self.table[chosen]
+        return pd.DataFrame({name: _with_dates(self.table[name]) for name in chosen}, index=self.table.index)
+
+    def warnings(self, features: pd.DataFrame) -> list[str]:
+        """Return a sentence on each of these columns that is nearly all numbers or dates, but text for the rest."""
+        lines = []
+        for name, column in features.items():
+            if kind_of(column) != "category":
+                continue
+            codes, texts = pd.factorize(column.astype(object))
+            odd = nearly([str(text) for text in texts], np.bincount(codes[codes >= 0], minlength=len(texts)))
+            if odd is None:
+                continue
+            kind, others = odd
+            cells = np.flatnonzero(np.append(others, False)[codes])
+            words = nearly_in_words(str(name), kind, len(texts), len(cells), int((codes >= 0).sum()))
+            if not len(cells):
+                lines.append(f"{words} Some are in no calendar, such as a 30th of February: correct them.")
+                continue
+            place = f"{self.source.place(int(cells[0]))}, id {text_of(self.table.index[cells[0]])}"
+            few = ",".join(texts[others][:5].astype(str)) + (",…" if others.sum() > 5 else "")
+            numbers = f"; --numeric {name}: whatever is no number" if kind == "number" else ""
+            lines.append(
+                f"{words} The first is {texts[codes[cells[0]]]!r} ({place}). To make such values missing: --na-values "
+                f"{quote(few)}{numbers}."
+            )
+        return lines
+
+
+def _with_dates(column: pd.Series) -> pd.Series:
+    """Return text as dates if every cell is one, such as 2024-02-29 or 2024-02-29 12:30, or nothing."""
+    if not pd.api.types.is_string_dtype(column.dtype) or not column.notna().any():
+        return column
+    cells = pc.utf8_trim_whitespace(pa.array(column.dropna(), pa.large_string(), from_pandas=True))
+    if not pc.all(pc.match_substring_regex(cells, DATE)).as_py():
+        return column
+    try:
+        dates = pd.to_datetime(column.str.strip(), format="ISO8601", utc=True)
+    except ValueError:  # a 30th of February
+        return column
+    return dates.dt.tz_localize(None)
 
 
 def column_of(frame: pd.DataFrame, name: str, source: Source) -> pd.Series:
@@ -122,7 +180,7 @@ def typed(column: pd.Series, decimal: str | None = None) -> pd.Series:
     text = pc.utf8_trim_whitespace(pa.array(column, pa.large_string(), from_pandas=True))
     filled = pc.if_else(pc.is_in(pc.utf8_lower(text), _NOTHING), None, text)
     cells = filled.drop_null()
-    if len(cells) and pc.all(pc.match_substring_regex(cells, _NUMBER)).as_py():
+    if len(cells) and pc.all(pc.match_substring_regex(cells, NUMBER)).as_py():
         plain = pc.replace_substring(filled, "+", "", max_replacements=1)
         if pc.all(pc.match_substring_regex(cells, _WHOLE)).as_py():
             whole: pd.Series = plain.cast(pa.int64()).to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
@@ -137,7 +195,7 @@ def _refuse_decimal_commas(name: str, column: pd.Series, source: Source) -> None
         return
     words = column.dropna()
     commas = words.str.fullmatch(_DECIMAL_COMMA)
-    if commas.any() and (commas | words.str.strip().str.fullmatch(_NUMBER)).all():
+    if commas.any() and (commas | words.str.strip().str.fullmatch(NUMBER)).all():
         bad = column.index.isin(words.index[commas])
         source.refuse(bad, name, column, "is a number with a comma; write 2.5, not 2,5")
 

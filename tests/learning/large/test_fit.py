@@ -194,3 +194,35 @@ def test_a_group_is_the_same_whole_number_in_any_type(make_crowd: Callable[..., 
         LargeTable(chunks, outcome="paid", drop=["region"], groups="region"), None
     )
     assert len(model.group_rules_) == 6
+
+
+def test_dates_and_what_is_missing_are_read_as_in_memory(make_crowd: Callable[..., Crowd], tmp_path: Path) -> None:
+    crowd = make_crowd()
+    rng = np.random.default_rng(0)
+    born = pd.Series(
+        np.datetime64("1960-01-01", "us") + rng.integers(0, 2**50, size=len(crowd.people)).astype("m8[us]")
+    )
+    numbers = rng.integers(0, 900, size=len(crowd.people))
+    bad = rng.random(len(numbers)) < 0.05
+    texts = np.where(bad, "?", numbers.astype(str)).astype(object)
+    people = crowd.people.assign(
+        born=born.where(rng.random(len(born)) < 0.9).to_numpy(),
+        day=born.dt.date.to_numpy(),
+        spell=(born - born.min()).to_numpy(),
+        debts=np.where(bad, np.nan, numbers),
+    )
+    whole = Crowd(people, crowd.outcome, crowd.answers)
+    expected = whole.in_memory(favorable_label=1)
+    assert expected.columns_["kind"][["born", "day", "spell"]].tolist() == ["date", "date", "duration"]
+    as_text = whole.table.assign(debts=texts)
+    as_text.to_parquet(tmp_path / "people.parquet", row_group_size=130)
+    chunks = [as_text.iloc[:300], as_text.iloc[300:]]
+    for source, asked in [
+        (str(tmp_path / "people.parquet"), {"na_values": ["?"], "numeric": ["debts"]}),
+        (chunks, {"numeric": ["debts"]}),
+    ]:
+        model = whole.in_blocks(LargeTable(source, outcome="paid", **asked), favorable_label=1)
+        assert model.columns_.equals(expected.columns_)
+        same_models(model, expected, people)
+    with pytest.warns(UserWarning, match=rf"'debts' is read as \d+ categories, because {bad.sum()} of 700 .*numeric="):
+        whole.in_blocks(chunks, favorable_label=1)

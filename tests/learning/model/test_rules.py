@@ -465,3 +465,28 @@ def test_words_for_people_are_rounded_and_unquoted(odd_model: tuple[PairwiseFair
     assert "to: go" not in text
     assert "0.30000000000000004" not in text
     assert odd_model[0].rules_.to_frame()["weight"].tolist() == rules.to_frame()["weight"].tolist()
+
+
+@pytest.mark.parametrize("kind", ["tree", "linear"])
+def test_the_text_of_dates_and_durations_gives_the_probabilities(kind: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    for case in range(50):
+        n, unit = 24, [1, 10**6, 86_400_000_000][case % 3]
+        whole = rng.integers(-(2**43), 2**43, size=n) // unit * unit
+        dates = pd.Series(np.datetime64("2001-02-03", "us") + whole.astype("m8[us]"))
+        spells = pd.Series(rng.integers(0, 2**41, size=n).astype("m8[us]"))
+        people = pd.DataFrame({"born": dates.mask(rng.random(n) < 0.1 * (case % 2)), "spell": spells})
+        model = PairwiseFairClassifier(kind, max_depth=1).fit(
+            people, (whole + rng.normal(size=n) * 2**42 > 0).astype(int)
+        )
+        later = people.sample(n, replace=True, random_state=case)
+        moved = later + pd.to_timedelta(rng.integers(-2, 3, size=n), unit="us").to_numpy()[:, None]
+        assert_same(model, later)
+        assert_same(model, moved)
+        assert not re.search(r"(?<![.\d])\d{13}", str(model.rules_)), "microseconds are for programs"
+    model.save(tmp_path / "model.skops")
+    again = PairwiseFairClassifier.load(tmp_path / "model.skops")
+    assert str(again.rules_) == str(model.rules_)
+    assert again.columns_.equals(model.columns_)
+    assert np.array_equal(again.predict_proba(people), model.predict_proba(people))
+    assert re.search(r"born (19|20)\d\d-\d\d-\d\d", str(again.explain(people.dropna().iloc[[0]])))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fairwise.cli.options.parsing import names
+from fairwise.cli.terminal import note
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,6 +26,14 @@ PeoplePath = Annotated[Path, _option("--people", help="Table of people, one row 
 IdColumn = Annotated[str, _option("--id", help="Column with each person's id.")]
 
 
+NumericColumns = Annotated[
+    str,
+    _option("--numeric", help="Columns to read as numbers; whatever else stands there is missing.", metavar="COLUMNS"),
+]
+NaValues = Annotated[
+    str, _option("--na-values", help="Cells that mean a missing value, in any column: ?,unknown.", metavar="VALUES")
+]
+
 _OF_MORE = "; of more, say how good each is, --label-values, or that they are amounts, --outcome-kind amount"
 
 
@@ -38,19 +47,29 @@ class PeopleOptions:
         str, _option("--outcome", help="Column to predict: two values, those of --label-values, or amounts.")
     ]
     drop: Annotated[str, _option("--drop", help="Columns not to learn from: race,sex.", metavar="COLUMNS")] = ""
+    numeric: NumericColumns = ""
+    na_values: NaValues = ""
 
     def read(self, used: tuple[str, ...] = (), *, several: bool = False, amounts: bool = False) -> TrainingPeople:
         """Read the table; the outcome is never among the columns to learn from. Those to be `used` must be there."""
         from fairwise.tables.people_file import PeopleFile
 
         drop = names(self.drop)
-        file = PeopleFile.read(self.people, self.id, self.outcome, *drop, *used)
+        reading = {"numeric": names(self.numeric), "na_values": names(self.na_values)}
+        file = PeopleFile.read(self.people, self.id, self.outcome, *drop, *used, **reading)
         outcome = (
             _amounts(file, self.outcome) if amounts else file.outcome(self.outcome, several=several, of_more=_OF_MORE)
         )
         unnamed = [name for name in file.table.columns if used and not name.strip()]  # row numbers, most often
         features = file.features(outcome=self.outcome, drop=(*drop, *unnamed))
+        note_doubts(file, features)
         return TrainingPeople(file, features, outcome)
+
+
+def note_doubts(file: PeopleFile, features: pd.DataFrame) -> None:
+    """Say which columns of text are nearly all numbers or dates, and what was made missing."""
+    for line in (*file.notes, *file.warnings(features)):
+        note(f"Warning: {line}")
 
 
 def _amounts(file: PeopleFile, name: str) -> pd.Series[Any]:
@@ -105,7 +124,14 @@ def people_in_blocks(people: PeopleOptions, learning: LearningOptions, *, shared
         return None
     from fairwise.learning.large.table import LargeTable
 
-    return LargeTable(people.people, outcome=people.outcome, id=people.id, drop=names(people.drop))
+    return LargeTable(
+        people.people,
+        outcome=people.outcome,
+        id=people.id,
+        drop=names(people.drop),
+        numeric=names(people.numeric),
+        na_values=names(people.na_values),
+    )
 
 
 def scores_in_blocks(path: Path, id_column: str, score_column: str, *, shared: bool) -> LargeTable | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -12,13 +13,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairwise.errors import InputError, JudgmentsError
-from fairwise.learning.encoding import CategoryColumn, NumberColumn, TableEncoder, scale_of
+from fairwise.learning.encoding import CategoryColumn, NumberColumn, TableEncoder, fill_of, scale_of
 from fairwise.learning.large.blocks import Block
 from fairwise.learning.large.passes import Span, compute, over_spans
 from fairwise.learning.large.sums import CATEGORY, MISSING, NUMBER, Key, NumberSums, Sums, block_sums, centres_of
 from fairwise.learning.oracles.base import ClassArray, FloatArray, IntArray
 from fairwise.learning.oracles.linear import RegressionTerms, pseudo_inverse
 from fairwise.learning.row_kernels import places_marked
+from fairwise.tables.columns import nearly, nearly_in_words
 from fairwise.tables.ids import encode, some, text_of
 
 if TYPE_CHECKING:
@@ -214,12 +216,26 @@ def _summary(table: LargeTable, sums: Sums, judged: pd.DataFrame, first: pd.Data
 def _column(position: int, name: str, own: NumberSums, sums: Sums) -> NumberColumn | CategoryColumn:
     """As :class:`TableEncoder` would learn it from the whole table."""
     marks_missing = own.n_missing > 0
-    if not own.is_number:
+    if own.kind is None or own.kind == "category":
         categories = sorted(category for where, kind, category in sums.keys if where == position and kind == CATEGORY)
+        places = [1 + sums.keys.index((position, CATEGORY, category)) for category in categories]
+        counts = sums.gram[places, places].round().astype(np.int64)
+        odd = nearly(categories, counts)
+        if odd is not None:
+            kind, others = odd
+            words = nearly_in_words(name, kind, len(categories), int(counts[others].sum()), int(counts.sum()))
+            if others.any():
+                common = categories[int(np.argmax(np.where(others, counts, -1)))]
+                words += f" The commonest is {common!r}; LargeTable(…, na_values=[{common!r}]) makes it missing."
+            if kind == "number":
+                words += f" LargeTable(…, numeric=[{name!r}]) reads numbers, and what is none as missing."
+            else:
+                words += " Keep it as dates in the file to have it read so."
+            warnings.warn(words, stacklevel=2)
         return CategoryColumn(name, tuple(categories), marks_missing)
     known = sums.n_rows - own.n_missing
     if known == 0:
-        return NumberColumn(name, 0.0, 1.0, 0.0, marks_missing)
+        return NumberColumn(name, 0.0, 1.0, 0.0, marks_missing, own.kind)
     at = 1 + sums.keys.index((position, NUMBER, ""))
     with np.errstate(over="ignore", invalid="ignore"):
         mean = sums.gram[0, at] / known
@@ -231,7 +247,7 @@ def _column(position: int, name: str, own: NumberSums, sums: Sums) -> NumberColu
             "in smaller units."
         )
     scale = scale_of(name, spread, max(abs(own.least), abs(own.greatest)))
-    return NumberColumn(name, own.least, scale, own.high / known, marks_missing)
+    return NumberColumn(name, own.least, scale, fill_of(own.high / known, own.kind), marks_missing, own.kind)
 
 
 def _change(columns: Sequence[NumberColumn | CategoryColumn], sums: Sums) -> FloatArray:

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 
 from fairwise.errors import InputError
 from fairwise.learning.large.blocks import ArrowBlock, Block, FrameBlock
+from fairwise.tables.columns import Reading
 from fairwise.tables.frames import to_pandas
 
 if TYPE_CHECKING:
@@ -60,6 +61,8 @@ class ParquetSpan:
     index: str | range
     """The column with the ids, or the ids themselves where they are numbers in a row."""
 
+    reading: Reading = field(default_factory=Reading)
+
     def blocks(self) -> Iterator[Block]:
         waiting: list[pa.RecordBatch] = []
         at, count = self.start, 0
@@ -69,7 +72,7 @@ class ParquetSpan:
             while count >= ROWS or (count and at + count == self.stop):
                 table = self._join([pa.Table.from_batches([batch]) for batch in waiting])
                 block, rest = table.slice(0, ROWS), table.slice(ROWS)
-                yield ArrowBlock(at, block, self.index)
+                yield ArrowBlock(at, self._as_asked(block), self.index)
                 at += len(block)
                 waiting, count = rest.to_batches(), len(rest)
 
@@ -80,6 +83,15 @@ class ParquetSpan:
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
             files = " and ".join(dict.fromkeys(group.path for group in self.groups))
             raise InputError(f"{files}: a column is of different types in different files: {error}") from None
+
+    def _as_asked(self, block: pa.Table) -> pa.Table:
+        """The block with columns of text read as the table is to be read."""
+        for place, name in enumerate(block.column_names if self.reading else ()):
+            kind = block.field(place).type
+            if name != self.index and (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+                column = self.reading.read(block.column(place).to_pandas().rename(name))
+                block = block.set_column(place, name, pa.array(column, from_pandas=True))
+        return block
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
         """What lies between start and stop, in batches of any length."""

@@ -17,10 +17,12 @@ import pandas as pd
 
 from fairwise.errors import InputError, quote
 from fairwise.learning import row_kernels
-from fairwise.learning.encoding import LARGEST_EXACT, MAX_CATEGORIES, is_number, numbers_of
+from fairwise.learning.encoding import LARGEST_EXACT, MAX_CATEGORIES, numbers_of
+from fairwise.learning.inputs import refuse_times
 from fairwise.learning.labels import MOST_LABELS
 from fairwise.learning.large.blocks import Block
 from fairwise.learning.oracles.base import FloatArray, IntArray
+from fairwise.tables.columns import PLURALS, Kind, kind_of
 from fairwise.tables.ids import text_of
 
 _TILE = 4000  # rows whose raw features fit into a processor's own cache; no power of two, or they would share places
@@ -38,7 +40,7 @@ Cell = tuple[Label, str]
 class NumberSums:
     """Of one column: whether it holds numbers, their least and greatest, and their sum as two floats."""
 
-    is_number: bool | None  # None where nothing is there that could tell
+    kind: Kind | None  # None where nothing is there that could tell
     n_missing: int
     least: float = np.inf
     greatest: float = -np.inf
@@ -46,16 +48,22 @@ class NumberSums:
     low: float = 0.0
 
     @property
+    def is_number(self) -> bool:
+        """Whether values are encoded as numbers."""
+        return self.kind not in (None, "category")
+
+    @property
     def tells(self) -> bool:
         """Whether a value was seen; a column in which everything is missing may be of numbers or of anything."""
-        return self.is_number is False or (self.is_number is True and self.least <= self.greatest)
+        return self.kind == "category" or (self.is_number and self.least <= self.greatest)
 
     def plus(self, other: NumberSums, name: str, where: str) -> NumberSums:
-        kinds = {sums.is_number for sums in (self, other) if sums.tells}
+        kinds = {sums.kind for sums in (self, other) if sums.tells}
         if len(kinds) > 1:
-            raise InputError(f"Column {name!r} holds numbers in some rows and text in others ({where}).")
+            words = ["text" if kind == "category" else PLURALS[kind] for kind in PLURALS if kind in kinds]
+            raise InputError(f"Column {name!r} holds {words[0]} in some rows and {words[1]} in others ({where}).")
         high, low = row_kernels.add_pairs(self.high, self.low, other.high, other.low)
-        known = kinds.pop() if kinds else self.is_number if other.is_number is None else other.is_number
+        known = kinds.pop() if kinds else other.kind or self.kind
         least, greatest = min(self.least, other.least), max(self.greatest, other.greatest)
         return NumberSums(known, self.n_missing + other.n_missing, least, greatest, float(high), float(low))
 
@@ -201,19 +209,22 @@ def _read(block: Block, name: str) -> ColumnRead:
         values = plain.astype(float, copy=False)
         n_missing, *sums = row_kernels.column_sums(values)
         if sums[0] > -LARGEST_EXACT and sums[1] < LARGEST_EXACT:
-            return NumberSums(True, int(n_missing), *(float(value) for value in sums)), values
+            return NumberSums("number", int(n_missing), *(float(value) for value in sums)), values
     series = block.table[name]
-    if is_number(series):
-        values = numbers_of(series)
+    kind = kind_of(series)
+    if kind != "category":
+        values = numbers_of(series, kind)
         n_missing, *sums = row_kernels.column_sums(values)
-        return NumberSums(True, int(n_missing), *(float(value) for value in sums)), values
+        return NumberSums(kind, int(n_missing), *(float(value) for value in sums)), values
     codes, different = pd.factorize(series)  # -1 where nothing is
     # 1 and "1" are two values with one text; None at the end keeps -1 where it was.
     texts = np.array([*(str(value) for value in different), None], dtype=object)
     merged, categories = pd.factorize(texts)
     codes = merged[codes]
-    kind = False if len(categories) else None
-    return NumberSums(kind, int((codes < 0).sum())), (codes.astype(np.intp), [str(text) for text in categories])
+    return NumberSums("category" if len(categories) else None, int((codes < 0).sum())), (
+        codes.astype(np.intp),
+        [str(text) for text in categories],
+    )
 
 
 def _cells(block: Block, outcome: str, groups: str | None) -> tuple[IntArray, list[Cell]]:
@@ -237,6 +248,7 @@ def _labels(block: Block, outcome: str) -> tuple[IntArray, list[Label]]:
         raise InputError(
             f"The outcome is missing for person {quote(series.index[missing][0])}. Every person needs one."
         )
+    refuse_times(series)
     codes, labels = pd.factorize(series)
     _refuse_many_labels(labels)
     return codes.astype(np.intp), [label.item() if isinstance(label, np.generic) else label for label in labels]

@@ -21,6 +21,7 @@ import pyarrow.types as kinds
 from fairwise.errors import InputError, quote
 from fairwise.learning.large import passes
 from fairwise.learning.large.passes import FrameSpan, ParquetSpan, RowGroup, Span, default_client
+from fairwise.tables.columns import Reading
 from fairwise.tables.files import require_column
 from fairwise.tables.frames import to_pandas, used_columns
 
@@ -48,6 +49,10 @@ class LargeTable:
         Learn from these columns only; leave these out.
     groups : str, optional
         A column with each person's group, also if it is not learned from.
+    numeric : list of str, optional
+        Columns of text to read as numbers; whatever else stands there is missing.
+    na_values : list of str, optional
+        Texts that mean a missing value, in any column but the id.
     """
 
     def __init__(
@@ -59,17 +64,20 @@ class LargeTable:
         columns: Sequence[str] | None = None,
         drop: Sequence[str] = (),
         groups: str | None = None,
+        numeric: Sequence[str] = (),
+        na_values: Sequence[str] = (),
     ) -> None:
         for what, name in (("outcome", outcome), ("id", id), ("groups", groups)):
             if not isinstance(name, str) and (name is not None or what == "outcome"):
                 raise InputError(
                     f"With a table that is read in blocks {what} is the name of a column, not {type(name).__name__}."
                 )
-        for what, names in (("columns", columns), ("drop", drop)):
+        for what, names in (("columns", columns), ("drop", drop), ("numeric", numeric), ("na_values", na_values)):
             if isinstance(names, str) or (names is not None and len(set(names)) < len(names)):
                 raise InputError(f"{what}={quote(names)}: give a list of columns, each once.")
         self.source, self.outcome, self.id, self.groups = source, outcome, id, groups
         self._only, self._drop = None if columns is None else tuple(columns), tuple(drop)
+        self._reading = Reading(tuple(numeric), tuple(na_values))
         self._lengths: list[int] | None = None
         self._whole: LargeTable | None = None  # of which this is a part: a temporary folder lives as long as that
         self._kept: Path | None = None
@@ -104,7 +112,7 @@ class LargeTable:
     def features(self) -> tuple[str, ...]:
         """The columns to learn from, in the order of the table."""
         header = self.header
-        named = (self.outcome, *(self._only or ()), *self._drop)
+        named = (self.outcome, *(self._only or ()), *self._drop, *self._reading.numeric)
         for name in (*named, *(name for name in (self.id, self.groups) if name is not None)):
             require_column(name, header, self.name)
         twice = next((name for name in header if header.count(name) > 1), None)
@@ -135,7 +143,9 @@ class LargeTable:
             return self._parquet_spans()
         if is_dask(self.source):
             return self._dask_spans(client)
-        return passes.single_blocks(_tidy(chunk, self.columns, self.id, self.name) for chunk in self._chunks())
+        return passes.single_blocks(
+            _tidy(chunk, self.columns, self.id, self.name, self._reading) for chunk in self._chunks()
+        )
 
     def _parquet_spans(self) -> list[Span]:
         n_rows = sum(group.rows for group in self._row_groups)
@@ -151,14 +161,16 @@ class LargeTable:
                 low, high = passes.align(start, stop, n_rows)
                 within = tuple(g for g in self._row_groups if g.start < high and g.start + g.rows > low)
                 if low < high:
-                    spans.append(ParquetSpan(within, low, high, read, index))
+                    spans.append(ParquetSpan(within, low, high, read, index, self._reading))
                 start = stop
         return spans
 
     def _dask_spans(self, client: Client | None) -> list[Span]:
         """Spans whose tables are still to be computed: dask does that where it runs the work on them."""
         delayed = passes.load_dask().delayed
-        partitions = [delayed(_tidy)(part, self.columns, self.id, self.name) for part in self.source.to_delayed()]
+        partitions = [
+            delayed(_tidy)(part, self.columns, self.id, self.name, self._reading) for part in self.source.to_delayed()
+        ]
         if self._lengths is None:  # where a block begins is known only from the lengths of all before it
             lengths = self.source.map_partitions(len)
             client = client or default_client()
@@ -286,10 +298,10 @@ def _open(path: Path) -> pq.ParquetFile:
         raise InputError(f"{path}: cannot be read as Parquet: {error}") from None
 
 
-def _tidy(chunk: object, columns: Sequence[str], id_column: str | None, name: str) -> pd.DataFrame:
+def _tidy(chunk: object, columns: Sequence[str], id_column: str | None, name: str, reading: Reading) -> pd.DataFrame:
     """Its columns as asked for, indexed by id."""
     table = passes.checked(chunk)
     for column in columns if id_column is None else (*columns, id_column):
         require_column(column, [str(known) for known in table.columns], name)
     tidy: pd.DataFrame = (table if id_column is None else table.set_index(id_column))[list(columns)]
-    return tidy
+    return tidy.apply(reading.read) if reading else tidy

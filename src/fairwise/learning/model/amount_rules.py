@@ -68,7 +68,7 @@ class AmountExplanation:
 
     def __str__(self) -> str:
         words = self.wording
-        values = ", ".join(f"{words.column(name)} {words.value(value)}" for name, value in self.values.items())
+        values = ", ".join(f"{words.column(name)} {words.value(name, value)}" for name, value in self.values.items())
         lines = [
             f"Person {self.person}: {words.number(self.amount)}.",
             *([f"What the rules ask about: {values}."] if values else []),

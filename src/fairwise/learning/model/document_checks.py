@@ -59,6 +59,7 @@ def _check_encoder(encoder: TableEncoder, names: list[str]) -> None:
                 all(type(number) is float and isfinite(number) for number in numbers) and column.scale > 0,
                 f"column {column.name!r} is shifted or scaled by what is no number",
             )
+            require(column.kind in ("number", "date", "duration"), f"column {column.name!r} is of no known kind")
         else:
             require(
                 all(type(category) is str for category in column.categories)

@@ -80,6 +80,19 @@ class FittedMixture(LabelPredictions, ClassifierMixin, BaseEstimator):
         kinds = getattr(self, "_column_kinds", None)  # pickles of 0.1.0 have none
         return ModelRules.of(mixture, self._encoder, self._threshold, self.classes_, named=named, kinds=kinds)
 
+    @property
+    def columns_(self) -> pd.DataFrame:
+        """How each column was read, by its name: kind, categories, missing.
+
+        The kind is number, date, duration or category, of which ``categories`` is the number; ``missing`` is whether
+        training had missing values. A Pipeline reads columns itself: then there is only the kind, number or text.
+        """
+        check_is_fitted(self)
+        if self._encoder is not None:
+            return self._encoder.described()
+        kinds = pd.Series(getattr(self, "_column_kinds", None) or {}, dtype=object)
+        return pd.DataFrame({"kind": kinds}).rename_axis("column")
+
     def explain(self, person: object, rules: ModelRules | None = None) -> Explanation:
         """Which rules apply to this person, a row such as ``people.loc["p7"]`` or a table of one, and what they say.
 

@@ -171,6 +171,11 @@ class FittedAmounts(RegressorMixin, BaseEstimator):
         return self._fitted.weights_
 
     @property
+    def columns_(self) -> pd.DataFrame:
+        """How each column was read, as in :attr:`fairwise.PairwiseFairClassifier.columns_`."""
+        return self._fitted.columns_
+
+    @property
     def rules_(self) -> AmountRules:
         """The mixture as rules in words, which say amounts."""
         rules = self._fitted.rules_

@@ -199,6 +199,7 @@ def _points(
         points = weight / source.scale
         exact = isfinite(points) and points * source.scale == weight and abs(points) > np.finfo(float).tiny
         exact = exact and frexp(source.scale)[0] == 0.5  # only a power of two is moved without rounding
+        exact = exact and source.kind == "number"  # nobody counts a day in microseconds
         unit = 1.0 if exact else source.scale
         spread = nan if isinstance(source, UnscaledColumn) else source.scale
         each = Each(source.name, unit, source.shift, source.fill, spread)

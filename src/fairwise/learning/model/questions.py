@@ -6,7 +6,9 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from math import inf, isnan, nextafter
+from math import inf, isfinite, isnan, nextafter
+
+from fairwise.tables.columns import Kind, date_text, duration_text
 
 Person = Mapping[str, float | str | None]
 """A person's values by column: a number, a category as text, or None where it is missing."""
@@ -29,6 +31,9 @@ class Wording:
 
     labels: tuple[str, ...]
     columns: Mapping[str, str] = field(default_factory=dict)
+    times: Mapping[str, Kind] = field(default_factory=dict)
+    """Columns of dates and of durations."""
+
     exact: bool = True
     say: Callable[[str], str] = str
     decimal: Callable[[str], str] = str
@@ -48,11 +53,20 @@ class Wording:
         text = repr(float(value)).removesuffix(".0")
         return self.decimal(text if self.exact or len(text) <= _SHORT else f"{value:.4g}")
 
-    def value(self, value: float | str | None) -> str:
+    def value(self, column: str, value: float | str | None) -> str:
         """What is known of a person in a column."""
         if value is None:
             return self.say("missing")
-        return self.category(value) if isinstance(value, str) else self.number(value)
+        if isinstance(value, str):
+            return self.category(value)
+        kind = self.times.get(column)
+        if kind is None or not isfinite(value):
+            return self.number(value)
+        return date_text(value) if kind == "date" else duration_text(value)
+
+    def unit(self, column: str, value: float) -> str:
+        """A difference of two values of a column: of dates it is a duration."""
+        return duration_text(value, exact=self.exact) if column in self.times else self.number(value)
 
     def share(self, value: float) -> str:
         """In percent and, where ``exact``, the very number."""
@@ -91,7 +105,7 @@ class AtMost:
             text = wording.say("{column} is above {limit} or missing")
         else:
             text = wording.say("{column} is above {limit}")
-        return text.format(column=wording.column(self.column), limit=wording.number(self.limit))
+        return text.format(column=wording.column(self.column), limit=wording.value(self.column, self.limit))
 
     def holds(self, person: Person) -> bool:
         return _number(person[self.column], self.fill) <= self.limit
@@ -177,11 +191,11 @@ class Each:
     spread: float
 
     def words(self, wording: Wording) -> str:
-        unit, column = wording.number(self.unit), wording.column(self.column)
-        if not self.above:
+        unit, column = wording.unit(self.column, self.unit), wording.column(self.column)
+        if not self.above and self.column not in wording.times:
             return wording.say("for each {unit} of {column}").format(unit=unit, column=column)
         text = wording.say("for each {unit} of {column} above {above}")
-        return text.format(unit=unit, column=column, above=wording.number(self.above))
+        return text.format(unit=unit, column=column, above=wording.value(self.column, self.above))
 
     def amount(self, person: Person) -> float:
         return (_number(person[self.column], self.fill) - self.above) / self.unit

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from fairwise.errors import InputError
-from fairwise.learning.encoding import NumberColumn, TableEncoder, is_number, numbers_of
+from fairwise.learning.encoding import NumberColumn, TableEncoder, numbers_of
 from fairwise.learning.model.mixture import Mixture
 from fairwise.learning.model.point_rules import MostPointsRule, PointsRule, linear_rule, most_points_rule, readable
 from fairwise.learning.model.questions import Person, Wording, quoted
@@ -21,6 +21,7 @@ from fairwise.learning.model.tree_rules import Labels, Line, TreeRule, encoded_c
 from fairwise.learning.oracles.base import ClassArray, LabelArray
 from fairwise.learning.oracles.linear import LinearClassifiers
 from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
+from fairwise.tables.columns import kind_of
 from fairwise.tables.frames import to_pandas
 
 if TYPE_CHECKING:
@@ -78,7 +79,13 @@ class ModelRules:
         ``kinds`` says of each column whether it is "number" or "text" where there is no encoder.
         """
         names = list(kinds or ()) if encoder is None else [column.name for column in encoder.columns]
-        wording = Wording(label_words(classes), {} if named else {name: f"x{name}" for name in names})
+        columns = () if encoder is None else encoder.columns
+        times = {column.name: column.kind for column in columns if isinstance(column, NumberColumn)}
+        wording = Wording(
+            label_words(classes),
+            {} if named else {name: f"x{name}" for name in names},
+            {name: kind for name, kind in times.items() if kind != "number"},
+        )
         weights = tuple(map(float, mixture.weights))
         return cls(
             weights, tuple(_rules(mixture, encoder, kinds, wording)), threshold, tuple(classes.tolist()), wording
@@ -227,7 +234,9 @@ class ModelRules:
         rules = self.rules if self.regions is None else (self.regions,)
         fills = {column: fill for rule in rules for column, fill in rule.fills().items()}
         say, percent = self.wording.say, replace(self.wording, exact=False).share
-        counted = ", ".join(f"{self.wording.column(name)} {self.wording.value(fill)}" for name, fill in fills.items())
+        counted = ", ".join(
+            f"{self.wording.column(name)} {self.wording.value(name, fill)}" for name, fill in fills.items()
+        )
         shares = ", ".join(f"{self.wording.column(str(name))} {percent(share)}" for name, share in self.columns.items())
         if any(isinstance(rule, PointsRule | MostPointsRule) for rule in self.rules):
             text = say("Columns, with the share of the points that each decides: {columns}")
@@ -320,7 +329,7 @@ class Explanation:
             outcome = f"{words.label(round(self.probability))}, for certain"
         else:
             outcome = f"{one} with probability {words.share(self.probability)}"
-        values = ", ".join(f"{words.column(name)} {words.value(value)}" for name, value in self.values.items())
+        values = ", ".join(f"{words.column(name)} {words.value(name, value)}" for name, value in self.values.items())
         lines = [
             f"Person {self.person}: {outcome}.",
             *([f"What the rules ask about: {values}."] if values else []),
@@ -361,9 +370,9 @@ def values_of(table: pd.DataFrame, names: Collection[str], encoder: TableEncoder
         if name not in names:
             continue
         series = table.iloc[:1, position]
-        numbers = is_number(series) if encoder is None else isinstance(encoder.columns[position], NumberColumn)
-        if numbers:
-            number = float(numbers_of(series)[0])
+        own = None if encoder is None else encoder.columns[position]
+        if isinstance(own, NumberColumn) or (encoder is None and kind_of(series) == "number"):
+            number = float(numbers_of(series, own.kind if isinstance(own, NumberColumn) else "number")[0])
             person[name] = None if isnan(number) else number
         else:
             person[name] = None if series.isna().iloc[0] else str(series.astype(str).iloc[0])
