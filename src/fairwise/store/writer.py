@@ -14,6 +14,7 @@ from time import monotonic
 from typing import Any, Generic, TypeVar
 
 import sqlalchemy as sa
+from psycopg.errors import DeadlockDetected
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
 
 from fairwise.store.errors import StoreProblem, StoreUnavailable
@@ -169,7 +170,8 @@ class Writer:
                 if attempt == _TRIES - 1:
                     future.set_exception(error)
             except DBAPIError as error:
-                if attempt == _TRIES - 1 or not error.connection_invalidated:
+                deadlock = isinstance(error.orig, DeadlockDetected)
+                if attempt == _TRIES - 1 or not (error.connection_invalidated or deadlock):
                     self._refuse(future, error)
                     return
             except Exception as error:  # noqa: BLE001 - it belongs to the one who asked
