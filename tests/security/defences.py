@@ -501,6 +501,8 @@ DEFENCES = (
         "store/votes.py", ".where(votes.c.id == vote_id).with_for_update(read=True))", ".where(votes.c.id == vote_id))"),
     one("nor does a closed study an answer", "store/test_two_processes.py::test_no_answer_after_a_study_was_closed",
         "store/study_state.py", 'LOCKED = _STANDING.with_for_update(read=True).cte("standing")', 'LOCKED = _STANDING.cte("standing")'),
+    one("names without end are not parsed", "web/console/test_recruitment.py::test_names_without_end_are_not_parsed",
+        "web/console/recruitment.py", "people = [] if problem else [name_and_address", "people = [name_and_address"),
     one("readiness writes", "faults/test_full_disk.py::test_readiness_tells_before_anybody_answers",
         "web/shared/monitoring.py", "            await store.check_writing()\n", "            pass\n"),
     one("but not for everyone who asks", "faults/test_full_disk.py::test_whoever_asks_often_writes_no_oftener",

@@ -90,9 +90,7 @@ def test_no_ballot_after_the_end_of_a_vote(two: tuple[Store, Store]) -> None:
     begun, ends, outcomes = Event(), list[str](), list[Any]()
     close = partial(votes.close_vote, vote_id=vote, at=NOW)
     cast = partial(votes.cast, token_hash=who.token, vote_id=vote, ballot=(0,), at=NOW)
-    at_once(
-        lambda: held(one, close, begun, ends, "first"), lambda: attempt(other, cast, outcomes, ends), waits=begun
-    )
+    at_once(lambda: held(one, close, begun, ends, "first"), lambda: attempt(other, cast, outcomes, ends), waits=begun)
     assert ends == ["first", "second"]
     assert isinstance(outcomes[0], NotYet)
     assert not one.read_now(lambda c: c.execute(sa.select(ballots)).all())
@@ -105,9 +103,7 @@ def test_a_vote_ends_after_the_ballots_under_way(two: tuple[Store, Store]) -> No
     begun, ends, outcomes = Event(), list[str](), list[Any]()
     cast = partial(votes.cast, token_hash=who.token, vote_id=vote, ballot=(0,), at=NOW)
     close = partial(votes.close_vote, vote_id=vote, at=datetime.now(UTC))
-    at_once(
-        lambda: held(one, cast, begun, ends, "first"), lambda: attempt(other, close, outcomes, ends), waits=begun
-    )
+    at_once(lambda: held(one, cast, begun, ends, "first"), lambda: attempt(other, close, outcomes, ends), waits=begun)
     assert ends == ["first", "second"]
     assert len(one.read_now(lambda c: c.execute(sa.select(ballots)).all())) == 1
 
