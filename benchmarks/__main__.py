@@ -51,6 +51,7 @@ NAMES = (
     "knee-postgresql",
     "answers-while-fitting",
     "answers-while-withdrawing",
+    "answers-refused",
     "talking-room",
     "starters",
     "active-design",

@@ -62,14 +62,27 @@ WORST: dict[str, tuple[str, Callable[[int], str] | None]] = {
     "gaps": ("{a", None),
     "parameters": (';a="', None),
     "commas": ("a,", None),
+    "commas alone": (",", None),
+    "semicolons": (";", None),
+    "at signs": ("@", None),
+    "addresses": ("a@", None),
+    "dots": (".", None),
+    "brackets": ("<(", None),
+    "dashes and underscores": ("-_", None),
+    "blanks and commas": (" ,\t", None),
+    "letters and blanks": ("a ", None),
     "percent signs": ("%c3", None),
 }
 """What somebody's program took the square of the time for, to be repeated."""
 
 _OF_TEXTS = ("marks to be put in order", "marks that fall apart", "letters that fall apart", "letters", "digits")
-IN_FORMS = (*_OF_TEXTS, "ends of lines", "things to fill in", "links", "backslashes", "commas")
+_SEPARATORS = (
+    *("blanks", "commas", "commas alone", "semicolons", "at signs", "addresses", "dots", "brackets"),
+    *("dashes and underscores", "blanks and commas", "letters and blanks"),
+)
+IN_FORMS = (*_OF_TEXTS, "ends of lines", "things to fill in", "links", "backslashes", *_SEPARATORS)
 ESCAPED = ("marks to be put in order", "letters that fall apart", "letters", "percent signs")
-IN_HEADS = ("letters that fall apart", "letters", "backslashes", "parameters", "commas", "percent signs")
+IN_HEADS = ("letters that fall apart", "letters", "backslashes", "parameters", "percent signs", *_SEPARATORS)
 
 
 @lru_cache(maxsize=64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from contextlib import contextmanager
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,7 +15,7 @@ from tests.support.someone import NOW, TOTAL, Someone, shown_pair
 from fairwise.judgments import Answer
 from fairwise.store import answers
 from fairwise.store.answers import NewAnswer, SentAnswer, record, record_all
-from fairwise.store.errors import Full, Unknown
+from fairwise.store.errors import Full, NotYet, Unknown
 from fairwise.store.tables import answers as answers_table
 from fairwise.store.tables import repeats
 from fairwise.store.writer import Joint, JointQuestions
@@ -130,6 +131,54 @@ def test_nobody_answers_for_somebody_else_among_others(store: Store) -> None:
     assert (first, second) == (1, 2)
     assert isinstance(refused, Unknown)
     assert len(kept(store)[0]) == 2
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_refused_changes_leave_the_others_in_one_commit(store: Store, seed: int) -> None:
+    """Answers and other changes, some refused before or after they wrote something; ten waiting batches each."""
+    chance, everyone = random.Random(seed), [Someone(store) for _ in range(5)]
+    counter, commits = sa.text("UPDATE counters SET value = value + 1"), list[int]()
+    sa.event.listen(store._writing, "commit", lambda _: commits.append(1))
+
+    def count(connection: sa.Connection) -> str:
+        connection.execute(counter)
+        return "counted"
+
+    def refuse_late(connection: sa.Connection) -> None:
+        count(connection)
+        raise NotYet
+
+    def fail(connection: sa.Connection) -> None:
+        count(connection)
+        raise ZeroDivisionError
+
+    def total(connection: sa.Connection) -> int:
+        return int(connection.execute(sa.text("SELECT SUM(value) FROM counters")).scalar_one())
+
+    for number in range(10):
+        before, answered = store.read_now(total), len(kept(store)[0])
+        changes: list[Any] = [chance.choice([count, refuse_late, fail]) for _ in range(chance.randint(0, 4))]
+        for who in chance.sample(everyone, 3):
+            one = sent(who, chance.randint(1, TOTAL), chance.choice(_SAID), f"form{number}")
+            changes.append(Joint(record_all, one))
+        unknown = sent(everyone[0], 1, Answer.SAME, "n")
+        changes += [Joint(record_all, unknown._replace(token_hash=b"?" * 32))] * chance.randint(1, 3)
+        chance.shuffle(changes)
+        opened, go = Event(), Event()
+        first = store._writer.submit(lambda _, opened=opened, go=go: (opened.set(), go.wait(60)))  # type: ignore[misc]
+        assert opened.wait(60)
+        futures = [store._writer.submit(change) for change in changes]
+        commits.clear()
+        go.set()
+        first.result(60)
+        outcomes = [future.exception(60) or future.result() for future in futures]
+        assert len(commits) == 2, "the one before, and all that waited for it"
+        alone = {count: str, refuse_late: NotYet, fail: ZeroDivisionError}
+        for change, outcome in zip(changes, outcomes, strict=True):
+            stranger = isinstance(change, Joint) and change.item.token_hash[:1] == b"?"
+            assert type(outcome) is alone.get(change, Unknown if stranger else int)
+        assert store.read_now(total) - before == outcomes.count("counted")
+        assert len(kept(store)[0]) >= answered
 
 
 def test_pairs_that_are_looked_at_together(store: Store) -> None:

@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
-from fairlearn.reductions import ErrorRate
-from fairlearn.reductions._moments.moment import ClassificationMoment
+from fairlearn.reductions import ClassificationMoment, ErrorRate
 from numpy.typing import ArrayLike
 
 from fairwise.constraints.pairs import PairRows

@@ -10,7 +10,7 @@ from fairwise.judgments.answer import Answer
 from fairwise.tables.ids import encode, is_integer
 from fairwise.tables.row_errors import RowErrors, did_you_mean
 
-_ZONE = re.compile(r"[T ].*(?:[Zz]|[+-]\d{2}(?::?\d{2})?)$")
+_ZONE = re.compile(r"^[^T ]*[T ].*(?:[Zz]|[+-]\d{2}(?::?\d{2})?)$")
 _LIGHTEST, _HEAVIEST = 1e-100, 1e100  # so that sums, products and squares of weights stay numbers
 _LEAVE_OUT = "fill every row or leave the column out"
 

@@ -14,7 +14,7 @@ from typing import TypeVar
 import sqlalchemy as sa
 
 from fairwise.store.errors import Unknown
-from fairwise.store.study_state import ROUND, ROUND_OVER, STATE
+from fairwise.store.study_state import FIRST, LOCKED
 from fairwise.store.tables import AnyRow, answers, appearances, participants
 
 T = TypeVar("T")
@@ -61,13 +61,14 @@ _PAIRS = (
         participants.c.token_hash,
         participants.c.stage,
         participants.c.consented_at,
-        STATE.label("state"),
-        ROUND.label("round"),
-        ROUND_OVER.label("round_over"),
+        LOCKED.c.state,
+        sa.func.coalesce(LOCKED.c.round, FIRST).label("round"),
+        sa.func.coalesce(LOCKED.c.round_over, sa.false()).label("round_over"),
         HAS_ANSWERED.label("has_answered"),
     )
     .select_from(appearances)
     .join(participants, appearances.c.participant_id == participants.c.id)
+    .outerjoin(LOCKED, sa.true())
     .where(appearances.c.key.in_(sa.bindparam("keys", expanding=True)))
     .order_by(appearances.c.id)
     .with_for_update(of=appearances)  # several processes on PostgreSQL take turns at one pair

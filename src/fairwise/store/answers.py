@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from fairwise.judgments.answer import Answer
 from fairwise.store.answer_batch import ANSWERED, LATER, AnswerBatch, is_last, padded
-from fairwise.store.errors import AlreadyFinished, ChangedTooOften, NotShownAgain, NotYet, Unknown
+from fairwise.store.errors import AlreadyFinished, ChangedTooOften, NotShownAgain, NotYet, StoreProblem, Unknown
 from fairwise.store.study_state import (
     FIRST,
     SECOND,
@@ -247,9 +247,6 @@ def record(
     again = asked == SECOND or pair.stage == Stage.SECOND_LOOK
     if again and not talked and (shown_again is None or pair.position not in shown_again(connection, token_hash)):
         raise NotShownAgain
-    if before_first is not None and not pair.has_answered:
-        batch.write()  # which may be too many answers for this one
-        before_first(connection, token_hash)
     position = int(pair.position)
     form = new.nonce.partition("+")[0]
     of_this_form = [] if last is None else _contents_of_form(connection, pair.id, form)
@@ -262,6 +259,9 @@ def record(
     version = 1 if last is None else last.version + 1
     if version > MOST_VERSIONS * (SECOND if talked else asked) or len(of_this_form) == _MOST_OF_ONE_FORM:
         raise ChangedTooOften
+    if before_first is not None and not pair.has_answered:
+        batch.write()  # which may be too many answers for this one
+        before_first(connection, token_hash)
     # One form with two different answers: someone pressed another button before the first reply came.
     nonce = f"{form}+{len(of_this_form)}" if of_this_form else form
     batch.add(
@@ -298,12 +298,17 @@ class SentAnswer(NamedTuple):
     keep: Keep
 
 
-def record_all(connection: sa.Connection, sent: Sequence[SentAnswer]) -> list[int]:
-    """Keep answers that came at the same time; returns the positions of their pairs. If one is refused, all are."""
+def record_all(connection: sa.Connection, sent: Sequence[SentAnswer]) -> list[int | StoreProblem]:
+    """Record answers that arrived together; return the position of each one's pair, or why it is refused."""
     batch = AnswerBatch(connection, [(one.token_hash, one.new.key) for one in sent])
-    positions = [one.keep(connection, one.token_hash, one.new, batch=batch) for one in sent]
+    outcomes: list[int | StoreProblem] = []
+    for one in sent:
+        try:
+            outcomes.append(one.keep(connection, one.token_hash, one.new, batch=batch))
+        except StoreProblem as refusal:  # raised before anything of this answer was written
+            outcomes.append(refusal)
     batch.write()
-    return positions
+    return outcomes
 
 
 def _refuse_at(stage: str, asked: int) -> None:

@@ -135,7 +135,7 @@ def open_second_round(
 
     The first round must be over, and `until` is when it ends by itself. Asked again it changes nothing.
     """
-    stands = standing(connection)
+    stands = standing(connection, lock=True)
     if stands.round == SECOND:
         return len(round_list(connection))
     if not stands.first_is_over(at, until):

@@ -33,24 +33,24 @@ class Standing:
         return self.round != FIRST or self.round_over or (until is not None and at >= until)
 
 
-def standing(connection: sa.Connection) -> Standing:
-    """How the study stands now."""
-    row = connection.execute(
-        sa.select(study.c.state, study.c.chosen_job_id, study.c.result_shown, study.c.round, study.c.round_over)
-    ).one_or_none()
+_STANDING = sa.select(study.c.state, study.c.chosen_job_id, study.c.result_shown, study.c.round, study.c.round_over)
+LOCKED = _STANDING.with_for_update(read=True).cte("standing")
+"""The study's row, for a query that asks for it along with something else; locked like :func:`standing`."""
+
+
+def standing(connection: sa.Connection, *, lock: bool = False) -> Standing:
+    """Return how the study stands; with ``lock`` nobody changes that before this transaction ends.
+
+    On SQLite only one transaction writes at a time. On PostgreSQL another process could close the study between this
+    question and the commit of the change that depends on it.
+    """
+    row = connection.execute(_STANDING.with_for_update(read=True) if lock else _STANDING).one_or_none()
     return Standing() if row is None else Standing(StudyState(row.state), *row[1:])
-
-
-STATE = sa.select(study.c.state).scalar_subquery()
-"""Open, paused or closed, to be asked along with something else; None where there is no study yet."""
-
-ROUND = sa.func.coalesce(sa.select(study.c.round).scalar_subquery(), FIRST)
-ROUND_OVER = sa.func.coalesce(sa.select(study.c.round_over).scalar_subquery(), sa.false())
 
 
 def require_open(connection: sa.Connection) -> None:
     """Refuse a change that participants may make only while the study is open; asked in the change's transaction."""
-    refuse_unless_open(connection.execute(sa.select(STATE)).scalar_one())
+    refuse_unless_open(standing(connection, lock=True).state)
 
 
 def refuse_unless_open(state: str | None) -> None:
@@ -60,7 +60,7 @@ def refuse_unless_open(state: str | None) -> None:
 
 def require_first_round(connection: sa.Connection, at: datetime, until: datetime | None) -> None:
     """Refuse who comes after it; `until` is when it ends by itself, if it does."""
-    if standing(connection).first_is_over(at, until):
+    if standing(connection, lock=True).first_is_over(at, until):
         raise RoundOver
 
 

@@ -125,7 +125,10 @@ def decide(
 
 
 def cast(connection: sa.Connection, token_hash: bytes, vote_id: int, ballot: Ballot, *, at: datetime) -> None:
-    """Keep the ballot of someone who finished in the place of an earlier one, while the vote is open."""
+    """Replace the ballot of someone who finished, while the vote is open."""
+    connection.execute(
+        sa.select(votes.c.id).where(votes.c.id == vote_id).with_for_update(read=True)
+    )  # until the commit
     vote = last_vote(connection)
     whose = sa.select(participants.c.id, participants.c.stage).where(participants.c.token_hash == token_hash)
     who = connection.execute(whose.with_for_update()).one_or_none()

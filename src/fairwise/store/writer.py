@@ -7,15 +7,17 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from itertools import compress
 from queue import Empty, SimpleQueue
 from threading import Thread
 from time import monotonic
 from typing import Any, Generic, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy.exc import DBAPIError, IntegrityError
+from psycopg.errors import DeadlockDetected
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
 
-from fairwise.store.errors import StoreUnavailable
+from fairwise.store.errors import StoreProblem, StoreUnavailable
 from fairwise.store.failures import FailedWrites, with_log_lines
 
 Item = TypeVar("Item")
@@ -29,37 +31,68 @@ _TRIES = 3
 
 @dataclass(frozen=True)
 class Joint(Generic[Item, T]):
-    """A change or a question about one item, which takes hardly longer for many items: those that wait share it."""
+    """A change or a question about one item that takes hardly longer for many items, so that waiting ones share it.
 
-    together: Callable[[sa.Connection, Sequence[Item]], Sequence[T]]
+    ``together`` returns one outcome per item: its result, or the exception that refuses it. A refused item must not
+    have written anything.
+    """
+
+    together: Callable[[sa.Connection, Sequence[Item]], Sequence[T | StoreProblem]]
     item: Item
 
     def __call__(self, connection: sa.Connection) -> T:
-        """For this item alone."""
-        return self.together(connection, [self.item])[0]
+        """Run for this item alone."""
+        outcome = self.together(connection, [self.item])[0]
+        if isinstance(outcome, StoreProblem):
+            raise outcome
+        return outcome
 
 
-def _results(connection: sa.Connection, changes: Sequence[Change]) -> list[Any]:
-    """What each change returns: first those that stand for themselves, then each kind of joint ones."""
-    results: list[Any] = [None] * len(changes)
+_OWN_FAULT = (IntegrityError, DataError)
+"""Database errors that a change causes by itself; run alone, it may still succeed."""
+
+
+def _outcomes(connection: sa.Connection, changes: Sequence[Change]) -> list[Any]:
+    """Return the result of each change, or the exception that refused it.
+
+    Each change that stands for itself and each kind of joint changes runs in a savepoint, so a refused one leaves
+    nothing behind and the others are committed together.
+    """
+    outcomes: list[Any] = [None] * len(changes)
     kinds: dict[Callable[..., Any], list[int]] = defaultdict(list)
+
+    def attempt(change: Callable[[sa.Connection], Any]) -> Any:
+        try:
+            with connection.begin_nested():
+                return change(connection)
+        except DBAPIError as error:
+            if not isinstance(error, _OWN_FAULT):
+                raise
+            return error
+        except Exception as error:  # noqa: BLE001 - it belongs to the caller of this change
+            return error
+
     for place, change in enumerate(changes):
         if isinstance(change, Joint):
             kinds[change.together].append(place)
         else:
-            results[place] = change(connection)
+            outcomes[place] = attempt(change)
     for together, places in kinds.items():
-        found = together(connection, [changes[place].item for place in places])  # type: ignore[attr-defined]
-        for place, result in zip(places, found, strict=True):
-            results[place] = result
-    return results
+        items = [changes[place].item for place in places]  # type: ignore[attr-defined]
+        results = attempt(lambda connection, together=together, items=items: together(connection, items))
+        if isinstance(results, Exception):
+            results = [attempt(changes[place]) for place in places]
+        for place, result in zip(places, results, strict=True):
+            outcomes[place] = result
+    return outcomes
 
 
 class Writer:
     """Runs changes, each a function of a connection, one after the other; the future is done after the commit.
 
     A commit that waits for the disk takes milliseconds, an answer a fraction of one. So all changes go through one
-    thread, which takes as many as are waiting, runs them in one transaction, and tells each only after the commit.
+    thread, which takes as many as are waiting, runs them in one transaction, and tells each only after the commit. A
+    change that is refused is rolled back to its savepoint; the others are committed together.
     """
 
     def __init__(self, engine: sa.Engine, seconds: float, make_sure: Callable[[], None]) -> None:
@@ -88,9 +121,7 @@ class Writer:
         last = False
         while not last:
             jobs, last = self._waiting()
-            if len(jobs) > 1 and self._together(jobs):
-                continue
-            for job in jobs:
+            for job in self._together(jobs) if len(jobs) > 1 else jobs:
                 self._alone(*job)
 
     def _waiting(self) -> tuple[list[Waiting], bool]:
@@ -110,21 +141,22 @@ class Writer:
                 jobs.append(job)
         return jobs, False
 
-    def _together(self, jobs: list[Waiting]) -> bool:
-        """All in one transaction; False if one of them failed, so that nothing has happened."""
+    def _together(self, jobs: list[Waiting]) -> list[Waiting]:
+        """Run jobs in one transaction; return those to run alone, of which nothing has been written."""
         begun = False
         try:
             with self._engine.begin() as connection:
                 begun = True
-                results = _results(connection, [change for change, *_ in jobs])
-        except Exception as error:  # noqa: BLE001 - whose fault it was shows when each is run alone
+                outcomes = _outcomes(connection, [change for change, *_ in jobs])
+        except Exception as error:  # noqa: BLE001 - the job at fault fails again when it runs alone
             if begun or not isinstance(error, DBAPIError):
-                return False
-            for _, future, _ in jobs:  # it was nobody's, and to try each alone would let them wait for hours
+                return jobs
+            for _, future, _ in jobs:  # no job is at fault, and trying each alone would let them wait for hours
                 self._refuse(future, error)
-            return True
-        self._tell([future for _, future, _ in jobs], results)
-        return True
+            return []
+        settled = [not isinstance(outcome, _OWN_FAULT) for outcome in outcomes]
+        self._tell([job[1] for job in compress(jobs, settled)], list(compress(outcomes, settled)))
+        return [job for job, done in zip(jobs, settled, strict=True) if not done]
 
     def _alone(self, change: Change, future: Future[Any], until: float) -> None:
         for attempt in range(_TRIES):
@@ -138,7 +170,8 @@ class Writer:
                 if attempt == _TRIES - 1:
                     future.set_exception(error)
             except DBAPIError as error:
-                if attempt == _TRIES - 1 or not error.connection_invalidated:
+                deadlock = isinstance(error.orig, DeadlockDetected)
+                if attempt == _TRIES - 1 or not (error.connection_invalidated or deadlock):
                     self._refuse(future, error)
                     return
             except Exception as error:  # noqa: BLE001 - it belongs to the one who asked
@@ -148,16 +181,19 @@ class Writer:
                 self._tell([future], [result])
                 return
 
-    def _tell(self, futures: list[Future[Any]], results: list[Any]) -> None:
-        """That it is kept, unless it was written where nobody will find it."""
+    def _tell(self, futures: list[Future[Any]], outcomes: list[Any]) -> None:
+        """Resolve waiting futures once the commit is verified."""
         try:
             self._make_sure()
         except StoreUnavailable as error:
             for future in futures:
                 self._refuse(future, error)
             return
-        for future, result in zip(futures, results, strict=True):
-            future.set_result(result)
+        for future, outcome in zip(futures, outcomes, strict=True):
+            if isinstance(outcome, Exception):
+                future.set_exception(outcome)
+            else:
+                future.set_result(outcome)
 
     def _refuse(self, future: Future[Any], error: DBAPIError | StoreUnavailable) -> None:
         """Say that it could not be kept, to whoever waits and in the log."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import random
 import re
 from datetime import UTC, datetime
 from html import unescape
@@ -21,6 +22,7 @@ from fairwise.store import recruitment
 from fairwise.store.quotas import SAME_ID
 from fairwise.store.tables import events, metadata
 from fairwise.study.signing import Keys
+from fairwise.web.console import recruitment as recruitment_pages
 from fairwise.web.console.recruitment import MOST_LINKS
 from fairwise.web.participant.base import COOKIE
 
@@ -105,6 +107,7 @@ def test_a_form_sent_again_makes_no_other_links(console: Operating) -> None:
         ({"count": str(MOST_LINKS + 1)}, f"1 to {MOST_LINKS}"),
         ({"names": "x\n" * (MOST_LINKS + 1)}, f"at most {MOST_LINKS}"),
         ({"names": "x" * 201}, "longer than 200"),
+        ({"names": "x" * 601}, "longer than 200"),
     ],
 )
 def test_what_makes_no_sense_is_said_and_what_was_typed_is_kept(
@@ -219,3 +222,29 @@ def test_with_the_panels_keys_the_console_says_that_ids_are_verified(make_study:
         form = opened.get("/study/recruitment").text
         assert "key-1" in form
         assert "Anybody can make up an id" not in opened.get("/coming").text
+
+
+@pytest.mark.parametrize("unit", [",", ";", "<", "(", "@", ".", "-", " ", "x", "\t,", ", ", "x@", "x,", "x. "])
+def test_names_without_end_are_not_parsed(console: Operating, monkeypatch: pytest.MonkeyPatch, unit: str) -> None:
+    """Only lines that may hold a name and an address are looked at, and only as many as links may be made at once."""
+    parse, parsed = recruitment_pages.name_and_address, list[int]()
+
+    def count(line: str) -> tuple[str, str]:
+        parsed.append(len(line))
+        return parse(line)
+
+    monkeypatch.setattr(recruitment_pages, "name_and_address", count)
+    make(console, names="a" + unit * (30_000 // len(unit)) + "!")
+    make(console, names=f"a{unit}!\n" * (MOST_LINKS + 1))
+    assert not parsed
+
+
+def test_a_name_and_an_address_are_told_apart() -> None:
+    """Against a regular expression that says what an address is, on short lines."""
+    address = re.compile(r"(.*?)[\s,;<(]*([^\s<>()@,;]+@[^\s<>()@,;]+\.[^\s<>()@,;]+)[\s>)]*")
+    chance = random.Random(0)
+    for _ in range(20_000):
+        line = "".join(chance.choices("ab.@ <>(),;", k=chance.randint(1, 12))).strip()
+        expected = address.fullmatch(line)
+        parts = (line, "") if expected is None else (expected[1].strip(), expected[2])
+        assert recruitment_pages.name_and_address(line) == parts

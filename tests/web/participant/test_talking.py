@@ -215,7 +215,7 @@ def test_who_comes_late_or_reloads_is_where_the_room_is(room: TalkingRoom) -> No
 
 def test_in_a_room_that_talks_nobody_goes_their_own_way(room: TalkingRoom) -> None:
     phone = room.phone()
-    for path in ("/pair/1", "/closing"):
+    for path in ("/pair/1", "/review", "/closing"):
         assert phone.get(f"{phone.mine}{path}").url.path == f"{phone.mine}/room"
     room.press("Begin with the first pair")
     form = hidden(phone.page)

@@ -32,6 +32,9 @@ MOST_LINKS = 1000
 """So many at once; more with the command line, or by doing it again."""
 
 _LONGEST_NAME = 200
+_LONGEST_LINE = 600
+"""Of a name and an e-mail address."""
+
 _PAGE_SIZE = 50
 # What each panel puts into its own gaps.
 _PANEL_LINKS = {
@@ -46,7 +49,7 @@ _STATES = {
     "withdrawn": marked("withdrew"),
 }
 _LONGEST_LETTER = 5000
-_WITH_ADDRESS = re.compile(r"(.*?)[\s,;<(]*([^\s<>()@,;]+@[^\s<>()@,;]+\.[^\s<>()@,;]+)[\s>)]*")
+_SEPARATOR = re.compile(r"[\s<>()@,;]")
 
 
 @dataclass(frozen=True)
@@ -90,8 +93,12 @@ def name_and_address(line: str) -> tuple[str, str]:
     >>> name_and_address("Ada Example <ada@example.org>"), name_and_address("Bo"), name_and_address("c@example.org")
     (('Ada Example', 'ada@example.org'), ('Bo', ''), ('', 'c@example.org'))
     """
-    found = _WITH_ADDRESS.fullmatch(line)
-    return (line, "") if found is None else (found[1].strip(), found[2])
+    before, at, after = line.rpartition("@")
+    domain = after.rstrip(">) \t")
+    local = _SEPARATOR.split(before)[-1]
+    if not (at and local and "." in domain[1:-1]) or _SEPARATOR.search(domain):
+        return line, ""
+    return before.removesuffix(local).rstrip(",;<( \t").strip(), f"{local}@{domain}"
 
 
 class RecruitmentPages(ConsolePages):
@@ -171,10 +178,13 @@ class RecruitmentPages(ConsolePages):
         form, study = request.state.form, self._study()
         once, count, written = form.text("once", 40), form.text("count", 9), form.text("names", 300_000)
         letter = form.text("letter", _LONGEST_LETTER) or self._letter(study)
-        lines = [name.strip() for name in written.splitlines() if name.strip()]
-        people = [name_and_address(line) for line in lines]
+        lines = [line.strip() for line in written.splitlines() if line.strip()]
         number = form.number("count", 1, MOST_LINKS)
-        problem = _problem(count, number, [name for name, _ in people])
+        problem = _problem(count, number, lines)
+        people = [] if problem else [name_and_address(line) for line in lines]
+        long = next((name for name, _ in people if len(name) > _LONGEST_NAME), None)
+        if long is not None:
+            problem = f"The name {long[:40]}… is longer than {_LONGEST_NAME} characters"
         if problem or not once:
             return await self.coming(
                 request, problem or marked("Send the form once more"), count, written, letter=letter
@@ -269,15 +279,15 @@ def _filled(letter: str, name: str, link: str) -> str:
     return text if name else text.replace(" ,", ",", 1)
 
 
-def _problem(count: str, number: int | None, names: Sequence[str]) -> str | None:
-    """What is wrong with a form for links, in one sentence."""
-    if bool(count) == bool(names):
+def _problem(count: str, number: int | None, lines: Sequence[str]) -> str | None:
+    """Say in one sentence what is wrong with a form for links; lines are only counted and measured."""
+    if bool(count) == bool(lines):
         return marked("Give either a number of links or names, one in a line")
     if count and number is None:
         return f"{count} is not a number of links; allowed: 1 to {MOST_LINKS}"
-    if len(names) > MOST_LINKS:
-        return f"{len(names)} names; allowed: at most {MOST_LINKS} at once"
-    long = next((name for name in names if len(name) > _LONGEST_NAME), None)
+    if len(lines) > MOST_LINKS:
+        return f"{len(lines)} names; allowed: at most {MOST_LINKS} at once"
+    long = next((line for line in lines if len(line) > _LONGEST_LINE), None)
     return None if long is None else f"The name {long[:40]}… is longer than {_LONGEST_NAME} characters"
 
 

@@ -231,6 +231,7 @@ class PairPages(ParticipantPages):
 
     async def review(self, request: Request) -> Response:
         await self._participant_at(request, Stage.PAIRS)
+        await self._talking.comes_first(request)
         pairs = await self._review_pairs(request)
         own = self._own(request)
         return HTMLResponse(self._pages(request).review(own, pairs, undo=_undo(own, request)))
