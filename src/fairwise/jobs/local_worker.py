@@ -104,7 +104,7 @@ def _compute(pipe: Connection, folder: Path, equal: bool) -> None:
     tempfile.tempdir = str(folder)
     Thread(target=_end_with_parent, daemon=True).start()
     if not equal:
-        _let_others_go_first()
+        let_others_go_first()
 
     def tell(done: int, total: int) -> None:
         pipe.send(done / total)
@@ -130,7 +130,7 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _let_others_go_first() -> None:
+def let_others_go_first() -> None:
     """Compute only while nobody else on this machine wants to: in Linux' idle class, elsewhere at the lowest priority.
 
     Nice alone does not do on Linux: whoever wakes up may have to wait for the next tick, some milliseconds, and an

@@ -12,18 +12,20 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
+from fairwise.jobs.local_worker import let_others_go_first
 from fairwise.languages import SOURCE
-from fairwise.learning.any_model import load_model
-from fairwise.learning.regressor import PairwiseFairRegressor
-from fairwise.reporting.words import words_in
 from fairwise.tables.ids import text_of
 from fairwise.tables.output import json_text
 
 
 def score(model_file: Path, person: dict[str, Any], labels: dict[str, str], language: str = SOURCE) -> dict[str, Any]:
     """Return the probability of each outcome by its name, or the amount, and which rules say what, in this language."""
+    import pandas as pd  # slow to load, and in the idle class
+
+    from fairwise.learning.any_model import load_model
+    from fairwise.learning.regressor import PairwiseFairRegressor
+    from fairwise.reporting.words import words_in
+
     model = load_model(model_file)
     words = words_in(language)
     table = pd.DataFrame([person], index=["this person"])
@@ -45,4 +47,5 @@ def score(model_file: Path, person: dict[str, Any], labels: dict[str, str], lang
 
 
 if __name__ == "__main__":
+    let_others_go_first()
     sys.stdout.write(json_text(score(Path(sys.argv[1]), **json.load(sys.stdin))))

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import sys
+from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from fairwise.errors import InputError
 from fairwise.store.fit_results import FrontierPoint
+from fairwise.web.console import model_facts
 from fairwise.web.console.fit_views import aims_of, choices_of
 from fairwise.web.console.model_facts import person_fields, person_of, results_by_group
 from fairwise.web.shared.forms import Form
@@ -83,3 +89,66 @@ def test_what_could_be_two_numbers_is_asked_for_again(
             person_of(Form({"value-0": text}), fields, study.people(), decimal)
     else:
         assert person_of(Form({"value-0": text}), fields, study.people(), decimal)["age"] == number
+
+
+def test_one_process_at_a_time_scores_people(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty requests at once: a few wait for their turn, the others are told to try again; none leaves a process."""
+    running = most = started = 0
+
+    class Process:
+        returncode: int | None = None
+
+        async def communicate(self, _question: bytes) -> tuple[bytes, bytes]:
+            nonlocal running, most, started
+            running, started = running + 1, started + 1
+            most = max(most, running)
+            await asyncio.sleep(0.01)
+            running -= 1
+            self.returncode = 0
+            return json.dumps({"probabilities": {"1": 0.25}, "region": None, "rules": []}).encode(), b""
+
+    async def start(*_: object, **__: object) -> Process:
+        return Process()
+
+    async def ask() -> list[Any]:
+        requests = (model_facts.score(Path("model.skops"), {}, {}, "1", "en") for _ in range(20))
+        return await asyncio.gather(*requests, return_exceptions=True)
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", start)
+    for _ in range(2):
+        outcomes = asyncio.run(ask())
+        scores = [one.good for one in outcomes if isinstance(one, model_facts.Score)]
+        refusals = [str(one) for one in outcomes if isinstance(one, InputError)]
+        assert (most, len(scores), set(scores)) == (1, model_facts.MOST_WAITING, {0.25})
+        assert len(refusals) == 16
+        assert "try it again" in refusals[0]
+    assert started == 2 * model_facts.MOST_WAITING
+
+
+def test_a_request_that_ends_ends_its_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Also while nobody reads the answer any more."""
+    begun, pids = asyncio.Event(), list[int]()
+    start = asyncio.create_subprocess_exec
+
+    async def slow(*_: object, **streams: Any) -> asyncio.subprocess.Process:
+        process = await start(sys.executable, "-c", "input()", **{**streams, "stdin": asyncio.subprocess.PIPE})
+
+        async def communicate(_question: bytes) -> tuple[bytes, bytes]:
+            pids.append(process.pid)
+            begun.set()
+            await process.wait()
+            return b"", b""
+
+        process.communicate = communicate  # type: ignore[method-assign, assignment]
+        return process
+
+    async def ask() -> None:
+        task = asyncio.create_task(model_facts.score(tmp_path / "model.skops", {}, {}, "1", "en"))
+        await begun.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert not psutil.pid_exists(pids[0])
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", slow)
+    asyncio.run(ask())

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pandas as pd
@@ -188,6 +189,40 @@ class Score:
     rules: Sequence[Mapping[str, Any]]
 
 
+class _Turns:
+    """Requests for scores that run or wait, of one server process."""
+
+    def __init__(self) -> None:
+        self.lock, self.requests = asyncio.Lock(), 0
+
+
+_turns: WeakKeyDictionary[asyncio.AbstractEventLoop, _Turns] = WeakKeyDictionary()
+MOST_WAITING = 4
+"""Requests for a score at a time, with the one that is being answered."""
+
+
+async def _ask(model: Path, question: bytes) -> bytes:
+    """Run the program that scores one person; it ends with the request."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-m", "fairwise.jobs.score", str(model)),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    try:
+        answer, _ = await asyncio.wait_for(process.communicate(question), _PATIENCE_SECONDS)
+    except TimeoutError:
+        raise InputError("The model took too long to answer; try it again") from None
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    if process.returncode:
+        raise InputError("The model cannot say anything about such a person")
+    return answer
+
+
 async def score(
     model: Path,
     person: Mapping[str, Any],
@@ -197,23 +232,20 @@ async def score(
     decisions: Sequence[Decision] = (),
     amount: Amount | None = None,
 ) -> Score:
-    """Ask a process of its own, as this one knows nothing of learning; `labels` are what columns are called."""
-    told = json.dumps({"person": person, "labels": labels, "language": language}).encode()
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *("-m", "fairwise.jobs.score", str(model)),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
+    """Ask a process of its own, as this one knows nothing of learning; `labels` are what columns are called.
+
+    Only one such process runs at a time, as each takes some hundred megabytes; a few requests wait for it.
+    """
+    question = json.dumps({"person": person, "labels": labels, "language": language}).encode()
+    turns = _turns.setdefault(asyncio.get_running_loop(), _Turns())
+    if turns.requests >= MOST_WAITING:
+        raise InputError("The server is computing for other people at the moment; try it again in a minute")
+    turns.requests += 1
     try:
-        answer, _ = await asyncio.wait_for(process.communicate(told), _PATIENCE_SECONDS)
-    except TimeoutError:
-        process.kill()
-        await process.wait()
-        raise InputError("The model took too long to answer; try it again") from None
-    if process.returncode:
-        raise InputError("The model cannot say anything about such a person")
+        async with turns.lock:
+            answer = await _ask(model, question)
+    finally:
+        turns.requests -= 1
     found = json.loads(answer)
     if amount is not None:
         given = found["amount"]
