@@ -35,6 +35,7 @@ from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.console.fit_comparison import compared
 from fairwise.web.console.fit_views import (
     FIRST_VALUES,
+    OWN,
     RULES,
     WITHOUT,
     Figure,
@@ -130,11 +131,14 @@ class FitPages(ConsolePages):
             return self._page(request, "fit_new", advice=advice, problem=problem)
         labels = await self._beside(_outcomes, study)
         frontier_of, points = await self._known_frontier()
+        aims = aims_of(points, of_amounts=study.settings.amount is not None)
+        if values.get("aim") not in (OWN, *(aim.name for aim in aims)):
+            values = {**values, "aim": aims[(len(aims) - 1) // 2].name}  # the middle one where there are three
         return self._page(
             request,
             "fit_new",
             advice=None,
-            aims=aims_of(points),
+            aims=aims,
             frontier_of=frontier_of,
             treated_well=study.settings.treated_well,
             problem=problem,
