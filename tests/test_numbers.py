@@ -45,7 +45,7 @@ def test_the_same_for_shares_in_words() -> None:
 
 
 def test_one_number_is_printed_alike_everywhere() -> None:
-    """Report, console, participants' result, vote and program print the same number of 100, and never 0 or 100 for it."""
+    """Report, console, participants, votes and programs print one number of 100, and 0 or 100 only for these."""
     rng = np.random.default_rng(18)
     spoken = words.ENGLISH.language
     shares = [*rng.random(400), *(10.0 ** rng.uniform(-6, -2, 200)), *(1 - 10.0 ** rng.uniform(-6, -2, 200)), 0.0, 1.0]
