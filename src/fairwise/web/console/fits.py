@@ -252,7 +252,9 @@ class FitPages(ConsolePages):
             person = await self._beside(lambda: person_of(form, fields, study.people(), spoken.decimal(".")))
             labels = {field.name: field.label for field in fields}
             good, decisions = asked(job).favorable_label, study.settings.decisions
-            found = await score(file, person, labels, good, spoken.code, decisions, study.settings.amount)
+            words = study.settings.outcome_words
+            named = None if words is None else words.by_label(await self._beside(_outcomes, study), good)
+            found = await score(file, person, labels, good, spoken.code, decisions, study.settings.amount, named)
         except InputError as error:
             problem, problem_at = str(error), getattr(error, "field", None)
         return self._page(
