@@ -37,7 +37,7 @@ def _cost(findings: Findings, words: Words) -> str:
     else:
         what = words.ngettext("what {count} person asked for", "what {count} people asked for", n)
     names = {"what": what.format(count=words.counted(n))}
-    names["share"] = words.percent((asked - missed) / asked)
+    names["share"] = f"{words.short_in_100((asked - missed) / asked)}\N{NO-BREAK SPACE}%"
     begun = (say("The model follows {share} of {what}.") if missed else say("The model follows {what}.")).format(
         **names
     )
@@ -51,7 +51,7 @@ def _cost(findings: Findings, words: Words) -> str:
 def _error_alone(findings: Findings, words: Words) -> str:
     error = findings.certificate.error
     if findings.measure.is_share:
-        wrong = words.in_100(error)
+        wrong = words.short_in_100(error)
         return words.translate("It is wrong {wrong} times in 100.").format(wrong=wrong)
     told = ErrorWords(findings.measure, words)
     return f"{told.name}: {told.error(error)}."
@@ -83,7 +83,11 @@ def _wrong_decisions(findings: Findings, words: Words, names: dict[str, str], be
     say, error, plain = words.translate, findings.certificate.error, findings.plain_error
     assert plain is not None
     cost = share_difference(error, plain)
-    names |= {"wrong": words.in_100(error), "without": words.in_100(plain), "cost": words.number(cost)}
+    names |= {
+        "wrong": words.short_in_100(error),
+        "without": words.short_in_100(plain),
+        "cost": words.number(cost.normalize() + 0),
+    }
     if begun is not None:
         if cost > 0:
             costs = words.ngettext(
@@ -142,7 +146,11 @@ def _constant(findings: Findings, words: Words) -> str:
         told = ErrorWords(findings.measure, words).error(guess)
         return say("Always saying “{label}” would make it {guess}.").format(label=findings.guess_label, guess=told)
     better = share_difference(guess, findings.certificate.error)
-    names = {"label": findings.guess_label, "better": words.number(better), "guess": words.in_100(guess)}
+    names = {
+        "label": findings.guess_label,
+        "better": words.number(better.normalize() + 0),
+        "guess": words.short_in_100(guess),
+    }
     if better > 0:
         sentence = say("The model beats always saying “{label}” by {better} in 100.")
     elif better == 0:
@@ -159,7 +167,7 @@ def _caution(findings: Findings, words: Words) -> list[str]:
         expected = ErrorWords(findings.measure, words).error(findings.held_out.error)
         cautions.append(words.translate("For new people, expect about {expected}.").format(expected=expected))
     elif findings.held_out is not None:
-        expected = words.in_100(findings.held_out.error)
+        expected = words.short_in_100(findings.held_out.error)
         sentence = words.translate("For new people, expect it to be wrong {expected} times in 100.")
         cautions.append(sentence.format(expected=expected))
     if findings.certificate.kind != "exact":

@@ -78,6 +78,10 @@ class Words:
         """0.345 is 34.5 of 100."""
         return self.number(in_100(share, digits))
 
+    def short_in_100(self, share: float) -> str:
+        """0.34 is 34 of 100, and 0.345 is 34.5: the same without needless decimals."""
+        return self.language.short_in_100(share)
+
     def number(self, number: Decimal) -> str:
         """A number as it is, written as it is written here."""
         return self.language.decimal(_minus(f"{number:f}"))
@@ -91,8 +95,8 @@ class Words:
         return self._points(share_difference(one, other))
 
     def signed(self, one: float, other: float) -> str:
-        """The same as a bare number with its sign: +4.2."""
-        number = share_difference(one, other)
+        """The same as a bare number with its sign: +4.2, or +4."""
+        number = share_difference(one, other).normalize() + 0
         return f"{'+' if number > 0 else ''}{self.number(number)}"
 
     def largest_difference(self, shares: Sequence[float]) -> str:
