@@ -348,7 +348,7 @@ def test_two_fits_side_by_side(console: Operating) -> None:
     add_done(console)
     add_done(console, settings=wanted(eta=0.02, name="Second"), points=[point(0.02, 0.26, [], asked=40)])
     page = console.get("/fits/compare?a=1&b=2").text
-    for words in ("Second", "31.0 %", "26.0 %", "\N{MINUS SIGN}5 points"):
+    for words in ("Second", "31.0 %", "26.0 %", "\N{MINUS SIGN}5.0 points"):
         assert words in page
     for odd in ("a=1", "a=1&b=3", "a=x&b=2", ""):
         assert console.get(f"/fits/compare?{odd}").status_code == 404

@@ -100,10 +100,7 @@ def _end(form: Form, end: str) -> float:
 
 class DecisionsSection(SettingsSection):
     name, title = "decisions", marked("What is decided")
-    about = marked(
-        "For decisions that are not yes or no. Leave everything empty if one of two things is decided; otherwise fill "
-        "in the decisions, or the amount."
-    )
+    about = marked("Fill in the part that fits: words for one of two things, several decisions, or an amount.")
 
     def _groups(self) -> Sequence[Group]:
         shown = min(len(self.settings.decisions) + _BLANK, MOST_DECISIONS)

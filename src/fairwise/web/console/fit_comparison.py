@@ -7,7 +7,7 @@ from decimal import Decimal
 from math import isnan
 from typing import NamedTuple
 
-from fairwise.numbers import points, share_difference
+from fairwise.numbers import in_100, share_difference
 from fairwise.store.fit_results import Summary
 from fairwise.study.decisions import Amount
 from fairwise.study.languages import Language, marked
@@ -115,7 +115,7 @@ def _chances(name: str, one: float, other: float, spoken: Language, amount: Amou
     """Differences of two chances, in percentage points, or of two amounts."""
     if amount is not None:
         return _amounts(name, one * amount.span, other * amount.span, spoken, amount)
-    left, right = ("–" if isnan(value) else _points(f"{points(value):f}", spoken) for value in (one, other))
+    left, right = ("–" if isnan(value) else _points(f"{in_100(value)}", spoken) for value in (one, other))
     if isnan(one) or isnan(other):
         return ComparisonRow(name, left, right, "")
     return ComparisonRow(name, left, right, _signed(share_difference(other, one), spoken))
@@ -131,4 +131,4 @@ def _signed(more: Decimal, spoken: Language | None = None) -> str:
     """A difference, of points where a language is given; nothing where there is none."""
     if not more:
         return ""
-    return f"{more:+f}".replace("-", MINUS) if spoken is None else _points(f"{more.normalize() + 0:+f}", spoken)
+    return f"{more:+f}".replace("-", MINUS) if spoken is None else _points(f"{more:+f}", spoken)
