@@ -5,7 +5,7 @@ from dataclasses import fields
 from decimal import Decimal
 from typing import Any
 
-_NOISE = 9  # of 100, so many decimals are the computer's rounding
+_NOISE = 6  # of 100, what is smaller than so many decimals is the rounding of a computer or solver
 
 
 def rounded(number: float, digits: int) -> Decimal:

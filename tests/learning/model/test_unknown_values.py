@@ -13,11 +13,13 @@ from fairwise.learning.model.questions import Is, IsMissing, Wording
 from fairwise.learning.model.tree_rules import TreeRule, encoded_columns, simplified
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fairwise.learning.model.questions import Person
     from fairwise.learning.model.tree_rules import Node
 
 PEOPLE, PROGRAM = Wording(("no", "yes"), exact=False), Wording(("no", "yes"))
-FORMS = {
+FORMS: dict[str, Callable[[object, str], bool]] = {
     r"(\w+) is missing": lambda value, _: value is None,
     r"(\w+) is not missing": lambda value, _: value is not None,
     r"(\w+) is (\w+)": lambda value, one: value == one,
