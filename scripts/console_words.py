@@ -17,7 +17,7 @@ from babel.messages.pofile import read_po, write_po
 import fairwise
 from fairwise.store.tables import JOB_STATES, ROLES
 from fairwise.study.arms import Arm
-from fairwise.study.decisions import Amount, Decision
+from fairwise.study.decisions import Amount, Decision, OutcomeWords
 from fairwise.study.deliberation import Deliberation
 from fairwise.study.fit_choices import ESTIMATORS, FitChoices
 from fairwise.study.mixture import OFFERED_KINDS, Design
@@ -67,6 +67,7 @@ def _of_settings() -> Iterator[str]:
         AnswerWords,
         Decision,
         Amount,
+        OutcomeWords,
         Relation,
         Arm,
         Question,

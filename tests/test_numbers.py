@@ -7,8 +7,11 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from fairwise.numbers import counted, difference, digits_beside, rounded, setting, share_difference
+from fairwise.numbers import counted, difference, digits_beside, in_100, rounded, setting, share_difference
 from fairwise.reporting import words
+from fairwise.reporting.measures import ErrorWords
+from fairwise.store.votes import Option
+from fairwise.web.shared.vote_views import options_of
 
 TRIED = 20_000
 
@@ -39,6 +42,28 @@ def test_the_same_for_shares_in_words() -> None:
         assert Decimal(words.ENGLISH.largest_difference([one, other, float("nan")])) == abs(left - right)
     assert words.ENGLISH.points_above(0.4013, 0.3286) == "7.2 percentage points"
     assert words.ENGLISH.largest_difference([]) == words.NOTHING
+
+
+def test_one_number_is_printed_alike_everywhere() -> None:
+    """Report, console, participants, votes and programs print one number of 100, and 0 or 100 only for these."""
+    rng = np.random.default_rng(18)
+    spoken = words.ENGLISH.language
+    shares = [*rng.random(400), *(10.0 ** rng.uniform(-6, -2, 200)), *(1 - 10.0 ** rng.uniform(-6, -2, 200)), 0.0, 1.0]
+    for share in map(float, shares):
+        number = in_100(share)
+        option = options_of([Option(0.0, share, round(1000 * share), 1000 - round(1000 * share))], spoken)[0]
+        printed = [
+            words.ENGLISH.in_100(share),
+            words.ENGLISH.percent(share).split("\N{NO-BREAK SPACE}")[0],
+            ErrorWords().short(share),
+            spoken.in_100(share),
+            spoken.short_in_100(share),
+            option.wrong,
+        ]
+        assert {Decimal(text) for text in printed} == {number}
+        assert (number == 0, number == 100) == (share == 0, share == 1)
+        assert abs(number - Decimal(100 * share)) <= Decimal("0.0501")
+    assert in_100(0.1 + 0.2 - 0.3) == 0, "what only the computer's rounding leaves is nothing"
 
 
 def test_enough_digits_to_see_the_side() -> None:

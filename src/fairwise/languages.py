@@ -19,6 +19,8 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from babel.numbers import format_decimal, format_percent, get_decimal_symbol, get_group_symbol
 
+from fairwise.numbers import in_100, points, quantity
+
 SOURCE = "en"
 # Days before months, and hours from 0 to 23, are read rightly by more people.
 _CONVENTIONS = {"en": "en_GB"}
@@ -73,7 +75,15 @@ class Language:
         """Return a cost or an amount, with four digits that count; from 1,000 on without decimals."""
         if abs(number) >= 999.95:
             return self.grouped(round(number)).replace("-", "\N{MINUS SIGN}")
-        return self.decimal(f"{float(f'{number:.4g}') + 0.0:g}".replace("-", "\N{MINUS SIGN}"))
+        return self.decimal(f"{quantity(number):f}".replace("-", "\N{MINUS SIGN}"))
+
+    def in_100(self, share: float) -> str:
+        """Return how many of 100 a share is."""
+        return self.decimal(f"{in_100(share):f}")
+
+    def short_in_100(self, share: float) -> str:
+        """Return how many of 100 a share is, or percentage points, without needless decimals."""
+        return self.decimal(f"{points(share):f}".replace("-", "\N{MINUS SIGN}"))
 
     def percent(self, share: float) -> str:
         """Return a share as whole percent."""

@@ -5,6 +5,8 @@ from dataclasses import fields
 from decimal import Decimal
 from typing import Any
 
+_NOISE = 6  # of 100, what is smaller than so many decimals is the rounding of a computer or solver
+
 
 def rounded(number: float, digits: int) -> Decimal:
     """Return a number as it is printed with so many decimals, without a minus before zero.
@@ -24,9 +26,41 @@ def difference(one: float, other: float, digits: int) -> Decimal:
     return rounded(one, digits) - rounded(other, digits)
 
 
+def in_100(share: float, digits: int = 1) -> Decimal:
+    """Return a share as it is printed everywhere: of 100, with one decimal.
+
+    It has as many more as it takes not to say none or all where that is not so.
+
+    >>> in_100(0.0365), in_100(0.99996), in_100(1.0)
+    (Decimal('3.6'), Decimal('99.996'), Decimal('100.0'))
+    """
+    number = round(100 * share, _NOISE)
+    return rounded(number, max(digits_beside(number, limit, digits) for limit in (0, 100)))
+
+
 def share_difference(one: float, other: float, digits: int = 1) -> Decimal:
-    """Return how many percentage points one share is above another, both as printed in percent."""
-    return difference(100 * one, 100 * other, digits)
+    """Return how many percentage points one share is above another, both as printed."""
+    return in_100(one, digits) - in_100(other, digits)
+
+
+def points(width: float) -> Decimal:
+    """Return a difference of two shares in percentage points, without needless decimals.
+
+    >>> points(0.3), points(0.304)
+    (Decimal('30'), Decimal('30.4'))
+    """
+    return in_100(width).normalize() + 0
+
+
+def quantity(number: float) -> Decimal:
+    """Return a cost or an amount with four digits that count; from 1,000 on without decimals.
+
+    >>> quantity(3.14159), quantity(12345.6)
+    (Decimal('3.142'), Decimal('12346'))
+    """
+    if abs(number) >= 999.95:
+        return Decimal(round(number))
+    return Decimal(f"{float(f'{number:.4g}') + 0.0:g}")
 
 
 def digits_beside(number: float, limit: float, digits: int, most: int = 12) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from fairwise.numbers import rounded
+from fairwise.numbers import in_100
 from fairwise.reporting.figures import draw_figures
 from fairwise.reporting.page import render
 
@@ -45,7 +45,7 @@ def test_cost_and_gap(complete: Findings) -> None:
         beats = re.search(r"beats always saying “[^”]*” by ([\d.]+) in 100", page)
         if beats is not None:
             assert complete.guess_error is not None
-            assert Decimal(beats[1]) == rounded(100 * complete.guess_error, 0 if "." not in cost[1] else 1) - wrong
+            assert Decimal(beats[1]) == in_100(complete.guess_error) - wrong
         two = number(r"Its error</dt><dd>([\d.]+) % of the people", page)
         least = number(r"Proven least error</dt><dd>([\d.]+) %\.", page)
         if two == least:

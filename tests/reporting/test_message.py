@@ -46,13 +46,14 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
     (
         {"error": 0.291, "plain": 0.184, "guess": 0.32},
         [
-            "Following what 17 people asked for costs 11 more wrong decisions in 100 (29 instead of 18).",
+            "Following what 17 people asked for costs 10.7 more wrong decisions in 100 (29.1 instead of 18.4).",
             "5 of the 17 are affected themselves.",
-            "The model beats always saying “granted” by 3 in 100.",
+            "The model beats always saying “granted” by 2.9 in 100.",
         ],
     ),
     ({"error": 0.194, "plain": 0.186}, ["costs 0.8 more wrong decisions in 100 (19.4 instead of 18.6)."]),
-    ({"error": 0.196, "plain": 0.19}, ["costs 1 more wrong decision in 100 (20 instead of 19)."]),
+    ({"error": 0.196, "plain": 0.19}, ["costs 0.6 more wrong decisions in 100 (19.6 instead of 19)."]),
+    ({"error": 0.2, "plain": 0.19}, ["costs 1 more wrong decision in 100 (20 instead of 19)."]),
     ({"error": 0.2001, "plain": 0.2}, ["costs nothing that shows. The model is wrong 20 times in 100, with it or"]),
     ({"error": 0.2, "plain": 0.23}, ["costs nothing. The model is wrong 20 times in 100, the best found without 23"]),
     (
@@ -60,7 +61,7 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
         ["The model follows 99.7\N{NO-BREAK SPACE}% of what 17 people asked for. That costs 10 more wrong decisions"],
     ),
     ({"error": 0.3, "plain": 0.3, "not_followed": 3}, ["That costs nothing that shows: it is wrong 30 times in 100"]),
-    ({"error": 0.3, "plain": 0.2, "guess": 0.304}, ["It does not beat always saying “granted”: that too is wrong 30"]),
+    ({"error": 0.3, "plain": 0.2, "guess": 0.3004}, ["It does not beat always saying “granted”: that too is wrong 30"]),
     ({"error": 0.3, "plain": 0.2, "guess": 0.27}, ["Always saying “granted” would do better: it is wrong 27 times"]),
     (
         {"error": 0.3, "plain": None, "guess": None},
@@ -103,7 +104,7 @@ def first_page(findings: Findings, language: str) -> str:
 
 
 @pytest.mark.parametrize("language", languages())
-@pytest.mark.parametrize("given", [CASES[place][0] for place in (0, 3, 5, 8, 14, 15)])
+@pytest.mark.parametrize("given", [CASES[place][0] for place in (0, 4, 6, 9, 15, 16)])
 def test_the_first_page_is_easy_to_read(language: str, given: dict[str, Any], complete: Findings) -> None:
     text = first_page(with_numbers(complete, **given), language)
     assert len(text) > 200

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
 from fairwise.study.arms import Arm
-from fairwise.study.decisions import Amount, Decision
+from fairwise.study.decisions import Amount, Decision, OutcomeWords
 from fairwise.study.deliberation import Deliberation
 from fairwise.study.mixture import Design
 from fairwise.study.questions import Question
@@ -39,6 +39,7 @@ def every_setting() -> dict[str, Any]:
         "recruitment.": Recruitment,
         "answer_words.": AnswerWords,
         "decisions.": Decision,
+        "outcome_words.": OutcomeWords,
         "amount.": Amount,
         "relations.": Relation,
         "arms.": Arm,
@@ -50,6 +51,7 @@ def every_setting() -> dict[str, Any]:
         "deliberation",
         "recruitment",
         "answer_words",
+        "outcome_words",
         "decisions",
         "amount",
         "relations",
@@ -123,6 +125,7 @@ def test_every_setting_stands_below_its_explanation() -> None:
         if re.match(r"[a-z_]+ = ", line):
             assert re.match(r"# .{8,}\.$", above), line
     assert set(tomllib.loads("\n".join(lines))) == set(StudySettings.model_fields) - {
+        "outcome_words",
         "decisions",
         "amount",
         "relations",

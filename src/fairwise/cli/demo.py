@@ -30,7 +30,7 @@ from fairwise.cli.options.parsing import budget, parse_option
 from fairwise.cli.options.study import study_store
 from fairwise.cli.terminal import check_folder, echo, heading, note, progress_bar, spinner
 from fairwise.errors import InputError
-from fairwise.numbers import share_difference
+from fairwise.numbers import in_100, share_difference
 
 if TYPE_CHECKING:
     from fairwise.store.jobs import Job
@@ -262,18 +262,17 @@ def _fit(study: StudyFolder, asked: dict[str, object]) -> Job:
 def _print_fit(home: Path, job: Job) -> None:
     summary = json.loads((home / "jobs" / str(job.id) / "summary.json").read_text(encoding="utf-8"))
     certificate = summary["certificate"]
-    plain, error = 100 * summary["error_without_judgments"], 100 * certificate["error"]
+    plain, error = summary["error_without_judgments"], certificate["error"]
     echo("Wrong decisions in 100")
     for name, rate in (("without any answers", plain), ("following them", error)):
-        echo(f"  {name:<20} {'█' * round(_BAR * rate / max(plain, error))} {rate:.1f}")
+        echo(f"  {name:<20} {'█' * round(_BAR * rate / max(plain, error))} {in_100(rate)}")
     proof = ""
     if certificate["lower_bound"] is not None:
-        bound = 100 * certificate["lower_bound"]
-        proof = f"; proved: no mixture of such trees that follows them as well has fewer than {bound:.1f}"
-    more = share_difference(certificate["error"], summary["error_without_judgments"], 1)
+        bound = in_100(certificate["lower_bound"])
+        proof = f"; proved: no mixture of such trees that follows them as well has fewer than {bound}"
     echo(
-        f"Following what {summary['judges']} simulated people asked for costs {more} more wrong decisions "
-        f"in 100 ({error:.1f} instead of {plain:.1f}){proof}."
+        f"Following what {summary['judges']} simulated people asked for costs {share_difference(error, plain)} more "
+        f"wrong decisions in 100 ({in_100(error)} instead of {in_100(plain)}){proof}."
     )
     followed, asked = summary["followed"], summary["followed"] + summary["not_followed"]
     echo(f"Of {asked:,} answers that ask for something {followed:,} are followed.")

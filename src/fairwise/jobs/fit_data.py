@@ -20,7 +20,7 @@ from fairwise.store.jobs import Job, note_participants
 from fairwise.store.questions import PREFIX
 from fairwise.store.store import Store
 from fairwise.study.arms import Arm
-from fairwise.study.decisions import Amount, Decision
+from fairwise.study.decisions import Amount, Decision, OutcomeWords
 from fairwise.study.fit_choices import FitChoices
 from fairwise.study.folder import StudyFolder
 from fairwise.tables.ids import text_of
@@ -64,6 +64,9 @@ class FitData:
     amount: Amount | None = None
     """From which to which, where what is decided is an amount."""
 
+    outcome_words: OutcomeWords | None = None
+    """Words for both outcomes, where one of two things is decided."""
+
     @property
     def favorable_label(self) -> Any:
         """The good outcome as it is in the data; None of several decisions and of amounts."""
@@ -76,6 +79,16 @@ class FitData:
     def label_values(self) -> dict[Any, float] | None:
         """How good each of several decisions is."""
         return {one.label: one.value for one in self.decisions} or None
+
+    @property
+    def label_words(self) -> dict[Any, str] | None:
+        """Words for the outcomes; those without any are called by what stands in their column, as ``hired = 1``."""
+        if self.decisions or self.amount is not None:
+            return {one.label: one.words for one in self.decisions} or None
+        if self.outcome_words is not None:
+            return self.outcome_words.by_label(self.outcome.unique().tolist(), self.favorable_label)
+        numbers = [label for label in self.outcome.unique().tolist() if not isinstance(label, str)]
+        return {label: f"{self.outcome.name} = {text_of(label)}" for label in numbers}
 
     @property
     def uses_meaning(self) -> bool:
@@ -129,6 +142,7 @@ def read_fit_data(job: Job, folder: Path, store: Store, kept: Path) -> FitData:
         ("affected", words.get("affected", "affected")),
         None if again is None else _kept_second_round(about.arms, kept),
         about.amount,
+        about.outcome_words,
     )
 
 

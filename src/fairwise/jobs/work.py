@@ -252,7 +252,7 @@ def artefacts(data: FitData, files: Files, held_out: HeldOut | None, talked: Eff
             title=f"{data.title}: {data.settings.name}",
             date=f"{data.begun:%Y-%m-%d}",
             simulated=data.simulated,
-            labels={one.label: one.words for one in data.decisions} or None,
+            labels=data.label_words,
             unit="" if data.amount is None else data.amount.unit,
             columns=data.labels,
             affected=data.affected,

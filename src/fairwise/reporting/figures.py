@@ -23,7 +23,6 @@ from fairwise.reporting.drawing import (
     wrapped,
 )
 from fairwise.reporting.measures import ErrorWords, TreatmentWords
-from fairwise.reporting.message import cost_digits
 from fairwise.reporting.words import ENGLISH, Words
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ def draw_figures(findings: Findings, words: Words = ENGLISH, *, named: bool = Fa
 
 def message_figure(findings: Findings, words: Words) -> Drawing:
     """How often each way of deciding is wrong, and how much of that is what following people costs."""
-    say, digits, told = words.translate, cost_digits(findings), ErrorWords(findings.measure, words)
+    say, told = words.translate, ErrorWords(findings.measure, words)
     ways = [(say("Following what people asked for"), findings.certificate.error, ACCENT)]
     if findings.plain_error is not None:
         ways.insert(0, (say("Without what they asked for"), findings.plain_error, SOFT))
@@ -86,11 +85,11 @@ def message_figure(findings: Findings, words: Words) -> Drawing:
             axes.barh(place, error, height=0.62, color=color)
             low, high = findings.interval(error)
             _whisker(axes, low, high, place)
-            label = told.short(error, digits)
+            label = told.short(error)
             annotate(axes, label, (high, place), (6, 0), INK, va="center", fontsize=13, fontweight="bold")
             text = f"{name}: {label}{told.interval(low, high)}"
             points.append(Tooltip(axes, error, place, text))
-        _draw_cost(axes, findings, words, digits)
+        _draw_cost(axes, findings, words)
         _rows(axes, names)
         axes.set_xlim(0, 1.12 * max(findings.interval(error)[1] for _, error, _ in ways))
         axes.set_xlabel(told.name)
@@ -98,7 +97,7 @@ def message_figure(findings: Findings, words: Words) -> Drawing:
         _count_axis(axes, told)
         return points
 
-    description = "; ".join(f"{name}: {told.short(error, digits)}" for name, error, _ in ways)
+    description = "; ".join(f"{name}: {told.short(error)}" for name, error, _ in ways)
     height = 92 + sum(24 + 14 * name.count("\n") for name in names)
     return draw(
         "message",
@@ -111,16 +110,16 @@ def message_figure(findings: Findings, words: Words) -> Drawing:
     )
 
 
-def _draw_cost(axes: Axes, findings: Findings, words: Words, digits: int) -> None:
+def _draw_cost(axes: Axes, findings: Findings, words: Words) -> None:
     """The part of the model's bar that following people adds, where it adds any."""
     error, plain = findings.certificate.error, findings.plain_error
     told = ErrorWords(findings.measure, words)
-    if plain is None or told.shows(error, plain, digits) <= 0:
+    if plain is None or told.shows(error, plain) <= 0:
         return
     axes.barh(1, error - plain, left=plain, height=0.62, color=WARM)
     axes.axvline(plain, color=MUTED, linewidth=1, linestyle=(0, (3, 3)))
     style: dict[str, Any] = {"va": "bottom", "fontsize": 12, "fontweight": "bold"}
-    annotate(axes, told.signed(error, plain, digits), (plain, 0.69), (4, 1), WARM, **style)
+    annotate(axes, told.signed(error, plain), (plain, 0.69), (4, 1), WARM, **style)
 
 
 # What they asked for, and who gets it

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fairwise.auditing.error_measure import ErrorMeasure
 from fairwise.languages import marked
-from fairwise.numbers import share_difference
+from fairwise.numbers import points, share_difference
 from fairwise.reporting.words import ENGLISH, NOTHING, Words
 
 if TYPE_CHECKING:
@@ -35,19 +35,19 @@ class ErrorWords:
         """What is counted."""
         return self.words.translate(_NAMES[self.measure.kind])
 
-    def error(self, error: float | None, digits: int = 1) -> str:
+    def error(self, error: float | None) -> str:
         """34.5 %, or a cost with its unit."""
         if error is None or isnan(error):
             return NOTHING
         if self.is_share:
-            return self.words.percent(error, digits)
+            return self.words.percent(error)
         square = "²" if self.measure.kind == "squared" else ""
         unit = f"\N{NO-BREAK SPACE}{self.measure.unit}{square}" if self.measure.unit else ""
         return f"{self.words.quantity(error)}{unit}"
 
-    def short(self, error: float, digits: int = 0) -> str:
+    def short(self, error: float) -> str:
         """The same where the name stands beside it: decisions in 100, or a bare number."""
-        return self.words.in_100(error, digits) if self.is_share else self.words.quantity(error)
+        return self.words.in_100(error) if self.is_share else self.words.quantity(error)
 
     def interval(self, low: float | None, high: float | None) -> str:
         """The words to follow an error whose interval is known, and none otherwise."""
@@ -56,24 +56,24 @@ class ErrorWords:
         ends = {"low": self.error(low), "high": self.error(high)}
         return self.words.translate(" (between {low} and {high})").format(**ends)
 
-    def above(self, one: float, other: float, digits: int = 1) -> str:
+    def above(self, one: float, other: float) -> str:
         """How much more one error is than another: percentage points, or a cost."""
-        return self.words.points_above(one, other, digits) if self.is_share else self.error(one - other)
+        return self.words.points_above(one, other) if self.is_share else self.error(one - other)
 
-    def change(self, change: float, digits: int = 2) -> str:
+    def change(self, change: float) -> str:
         """So much of an error, which is no error itself."""
-        return self.words.points(change, digits) if self.is_share else self.error(change)
+        return self.words.points(change) if self.is_share else self.error(change)
 
-    def signed(self, one: float, other: float, digits: int = 0) -> str:
+    def signed(self, one: float, other: float) -> str:
         """How much more, as a bare number with its sign."""
         if self.is_share:
-            return self.words.signed(one, other, digits)
+            return self.words.signed(one, other)
         return f"{'+' if one > other else ''}{self.words.quantity(one - other)}"
 
-    def shows(self, one: float, other: float, digits: int) -> Decimal | float:
+    def shows(self, one: float, other: float) -> Decimal | float:
         """How much more one error is as far as what is printed shows: above, below or equal to 0."""
         if self.is_share:
-            return share_difference(one, other, digits)
+            return share_difference(one, other)
         return 0.0 if self.error(one) == self.error(other) else one - other
 
     def price(self, price: float) -> str:
@@ -109,13 +109,12 @@ class TreatmentWords:
         """What one person gets."""
         if self.amounts is not None:
             return self.quantity(self.amounts.amount(treated))
-        return self.words.percent(treated) if self.is_chance else self.words.in_100(treated, 1)
+        return self.words.percent(treated) if self.is_chance else self.words.in_100(treated)
 
-    def differ(self, width: float, digits: int = 1) -> str:
+    def differ(self, width: float) -> str:
         """By how much two people may differ."""
         if self.amounts is not None:
             return self.quantity(width * (self.amounts.high - self.amounts.low))
         if self.is_chance:
-            return self.words.points(width, digits)
-        points = self.words.setting(round(100 * width, digits))
-        return self.words.translate("{points} of 100 points").format(points=points)
+            return self.words.points(width)
+        return self.words.translate("{points} of 100 points").format(points=self.words.number(points(width)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fairwise.numbers import digits_beside, share_difference
+from fairwise.numbers import share_difference
 from fairwise.reporting.measures import ErrorWords
 
 if TYPE_CHECKING:
@@ -23,14 +23,6 @@ def message(findings: Findings, words: Words) -> str:
     return " ".join(sentence for sentence in sentences if sentence)
 
 
-def cost_digits(findings: Findings) -> int:
-    """With how many decimals wrong decisions in 100 are told: none, unless it takes one to see a cost."""
-    if findings.plain_error is None:
-        return 0
-    both = findings.certificate.error, findings.plain_error
-    return 0 if share_difference(*both, 0) or not share_difference(*both, 1) else 1
-
-
 def _cost(findings: Findings, words: Words) -> str:
     say, overall, n = words.translate, findings.audit.overall, findings.panel.n_judges
     asked, missed = int(overall["in_force"].loc["value"]), int(overall["not_followed"].loc["value"])
@@ -45,7 +37,7 @@ def _cost(findings: Findings, words: Words) -> str:
     else:
         what = words.ngettext("what {count} person asked for", "what {count} people asked for", n)
     names = {"what": what.format(count=words.counted(n))}
-    names["share"] = words.percent((asked - missed) / asked, digits_beside(100 * (asked - missed) / asked, 100, 0))
+    names["share"] = f"{words.short_in_100((asked - missed) / asked)}\N{NO-BREAK SPACE}%"
     begun = (say("The model follows {share} of {what}.") if missed else say("The model follows {what}.")).format(
         **names
     )
@@ -59,7 +51,7 @@ def _cost(findings: Findings, words: Words) -> str:
 def _error_alone(findings: Findings, words: Words) -> str:
     error = findings.certificate.error
     if findings.measure.is_share:
-        wrong = words.in_100(error, cost_digits(findings))
+        wrong = words.short_in_100(error)
         return words.translate("It is wrong {wrong} times in 100.").format(wrong=wrong)
     told = ErrorWords(findings.measure, words)
     return f"{told.name}: {told.error(error)}."
@@ -70,7 +62,7 @@ def _mean_cost(findings: Findings, words: Words) -> str:
     told, error, plain = ErrorWords(findings.measure, words), findings.certificate.error, findings.plain_error
     assert plain is not None
     names = {"measure": told.name, "error": told.error(error), "without": told.error(plain)}
-    if told.shows(error, plain, 0):
+    if told.shows(error, plain):
         text = words.translate("{measure}: {error}, instead of {without} without that.").format(**names)
     else:
         text = words.translate("{measure}: {error}, with that or without.").format(**names)
@@ -80,7 +72,7 @@ def _mean_cost(findings: Findings, words: Words) -> str:
 def _of_mean(findings: Findings, words: Words) -> str:
     """Of several rules that say amounts people get the mean, which misses less than one drawn by lot."""
     told, proved = ErrorWords(findings.measure, words), findings.certificate
-    if findings.amounts is None or not told.shows(proved.error, proved.mean_error, 0):
+    if findings.amounts is None or not told.shows(proved.error, proved.mean_error):
         return ""
     text = words.translate("That is of rules drawn by lot; the mean that people are given misses by less: {error}.")
     return f" {text.format(error=told.error(proved.mean_error))}"
@@ -88,10 +80,14 @@ def _of_mean(findings: Findings, words: Words) -> str:
 
 def _wrong_decisions(findings: Findings, words: Words, names: dict[str, str], begun: str | None) -> str:
     """How many more decisions are wrong; ``begun`` says how much is followed, where that is not all."""
-    say, error, plain, digits = words.translate, findings.certificate.error, findings.plain_error, cost_digits(findings)
+    say, error, plain = words.translate, findings.certificate.error, findings.plain_error
     assert plain is not None
-    cost = share_difference(error, plain, digits)
-    names |= {"wrong": words.in_100(error, digits), "without": words.in_100(plain, digits), "cost": words.number(cost)}
+    cost = share_difference(error, plain)
+    names |= {
+        "wrong": words.short_in_100(error),
+        "without": words.short_in_100(plain),
+        "cost": words.number(cost.normalize() + 0),
+    }
     if begun is not None:
         if cost > 0:
             costs = words.ngettext(
@@ -149,9 +145,12 @@ def _constant(findings: Findings, words: Words) -> str:
     if not findings.measure.is_share:
         told = ErrorWords(findings.measure, words).error(guess)
         return say("Always saying “{label}” would make it {guess}.").format(label=findings.guess_label, guess=told)
-    digits = cost_digits(findings)
-    better = share_difference(guess, findings.certificate.error, digits)
-    names = {"label": findings.guess_label, "better": words.number(better), "guess": words.in_100(guess, digits)}
+    better = share_difference(guess, findings.certificate.error)
+    names = {
+        "label": findings.guess_label,
+        "better": words.number(better.normalize() + 0),
+        "guess": words.short_in_100(guess),
+    }
     if better > 0:
         sentence = say("The model beats always saying “{label}” by {better} in 100.")
     elif better == 0:
@@ -168,7 +167,7 @@ def _caution(findings: Findings, words: Words) -> list[str]:
         expected = ErrorWords(findings.measure, words).error(findings.held_out.error)
         cautions.append(words.translate("For new people, expect about {expected}.").format(expected=expected))
     elif findings.held_out is not None:
-        expected = words.in_100(findings.held_out.error, cost_digits(findings))
+        expected = words.short_in_100(findings.held_out.error)
         sentence = words.translate("For new people, expect it to be wrong {expected} times in 100.")
         cautions.append(sentence.format(expected=expected))
     if findings.certificate.kind != "exact":

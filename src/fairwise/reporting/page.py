@@ -29,7 +29,7 @@ from fairwise.numbers import share_difference
 from fairwise.reporting.annex_figures import SHARES, at_share, has_any, in_order
 from fairwise.reporting.figures import FEW_PEOPLE, MOST_GROUPS, draw_figures
 from fairwise.reporting.measures import ErrorWords, TreatmentWords
-from fairwise.reporting.message import cost_digits, message
+from fairwise.reporting.message import message
 from fairwise.reporting.sentences import group_rule
 from fairwise.reporting.words import ENGLISH, Words, capitalised, languages, words_in
 
@@ -102,7 +102,7 @@ def render(
         message=message(findings, words),
         errors=errors,
         treatment=TreatmentWords(findings, words),
-        costs=plain is not None and errors.shows(findings.certificate.error, plain, cost_digits(findings)) > 0,
+        costs=plain is not None and errors.shows(findings.certificate.error, plain) > 0,
         few=few,
         crowded=gains is not None and bool((gains["attribute"].value_counts() > MOST_GROUPS).any()),
         named=case_details,

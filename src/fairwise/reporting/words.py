@@ -13,7 +13,7 @@ from fairwise.auditing.groups import NOT_KNOWN
 from fairwise.judgments import Answer, agreement
 from fairwise.judgments.answer import PairDesign
 from fairwise.languages import Language, language_of, languages_of, marked
-from fairwise.numbers import digits_beside, rounded, share_difference
+from fairwise.numbers import digits_beside, in_100, points, share_difference
 from fairwise.reporting.sentences import translated
 
 NOTHING = "\N{EN DASH}"
@@ -74,31 +74,35 @@ class Words:
         """0.345 is 34.5 %."""
         return NOTHING if _missing(share) else f"{self.in_100(share, digits)}{_SPACE}%"  # type: ignore[arg-type]
 
-    def in_100(self, share: float, digits: int = 0) -> str:
-        """0.345 is 34 of 100, or 34.5 with a decimal."""
-        return self.number(rounded(100 * share, digits))
+    def in_100(self, share: float, digits: int = 1) -> str:
+        """0.345 is 34.5 of 100."""
+        return self.number(in_100(share, digits))
+
+    def short_in_100(self, share: float) -> str:
+        """0.34 is 34 of 100, and 0.345 is 34.5: the same without needless decimals."""
+        return self.language.short_in_100(share)
 
     def number(self, number: Decimal) -> str:
         """A number as it is, written as it is written here."""
         return self.language.decimal(_minus(f"{number:f}"))
 
-    def points(self, width: float, digits: int = 1) -> str:
-        """So much of a share, which is no share itself."""
-        return self._points(rounded(100 * width, digits))
+    def points(self, width: float) -> str:
+        """Format a difference of two shares in percentage points."""
+        return self._points(points(width))
 
-    def points_above(self, one: float, other: float, digits: int = 1) -> str:
+    def points_above(self, one: float, other: float) -> str:
         """How much more one share is than another, to stand beside both as `percent` prints them."""
-        return self._points(share_difference(one, other, digits))
+        return self._points(share_difference(one, other))
 
-    def signed(self, one: float, other: float, digits: int = 0) -> str:
-        """The same as a bare number with its sign: +4."""
-        number = share_difference(one, other, digits)
+    def signed(self, one: float, other: float) -> str:
+        """The same as a bare number with its sign: +4.2, or +4."""
+        number = share_difference(one, other).normalize() + 0
         return f"{'+' if number > 0 else ''}{self.number(number)}"
 
-    def largest_difference(self, shares: Sequence[float], digits: int = 1) -> str:
+    def largest_difference(self, shares: Sequence[float]) -> str:
         """How many percentage points the largest and the smallest of some shares are apart, as printed."""
         numbers = [share for share in shares if not _missing(share)]
-        return self.number(share_difference(max(numbers), min(numbers), digits)) if numbers else NOTHING
+        return self.number(share_difference(max(numbers), min(numbers))) if numbers else NOTHING
 
     def _points(self, number: Decimal) -> str:
         plain = number.normalize() + 0

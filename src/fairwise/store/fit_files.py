@@ -10,12 +10,20 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from math import isnan
 from pathlib import Path
 from typing import Any
 
 from fairwise.constraints.violations import WORDS_OF_0_1
 from fairwise.languages import SOURCE
-from fairwise.store.fit_results import EffectsFound, FrontierPoint, InfluenceFound, ModelWords, Summary
+from fairwise.store.fit_results import (
+    EffectsFound,
+    FrontierPoint,
+    InfluenceFound,
+    ModelWords,
+    Summary,
+    best_trade_offs,
+)
 from fairwise.store.jobs import Job
 from fairwise.tables.files import read_parquet
 
@@ -101,9 +109,15 @@ class Fitted:
 
     @property
     def frontier(self) -> list[FrontierPoint]:
-        """By allowance, the smallest first; none if it was not asked for."""
+        """Points on offer and the fit itself, by allowance, the smallest first; none if it was not asked for.
+
+        A point that another one beats on both numbers that pages print is not on offer.
+        """
         content = _read(self.folder / FRONTIER) or {"points": []}
-        return sorted(map(FrontierPoint.from_json, content["points"]), key=lambda point: point.eta)
+        points = [FrontierPoint.from_json(point) for point in content["points"]]
+        own_first = sorted(points, key=lambda point: (not point.own, point.eta))
+        best = best_trade_offs(own_first, of_amounts=not isnan(self.summary.certificate.mean_error))
+        return sorted((point for point in points if point.own or point in best), key=lambda point: point.eta)
 
     def rules(self, language: str = SOURCE) -> ModelWords | None:
         """The model in words, English where there are none of this language; None of a fit of 0.1, which left none."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
-from typing import Any, Self
+from typing import Any, Protocol, Self, TypeVar
 
 from fairwise.constraints.certificate import Certificate
-from fairwise.numbers import share_difference
+from fairwise.numbers import in_100, points, quantity, share_difference
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,39 @@ class FrontierPoint:
             own=content.get("own", False),
             judgments=tuple(judgments),
         )
+
+
+class TradeOff(Protocol):
+    """A model that may be chosen, in numbers about everyone together."""
+
+    @property
+    def error(self) -> float: ...
+
+    @property
+    def followed(self) -> int: ...
+
+    @property
+    def not_followed(self) -> int: ...
+
+
+AnyTradeOff = TypeVar("AnyTradeOff", bound=TradeOff)
+
+
+def best_trade_offs(points: Sequence[AnyTradeOff], *, of_amounts: bool) -> list[AnyTradeOff]:
+    """Return the points that no other beats on the two numbers that pages print, those first that follow most.
+
+    Among points that are printed alike the first one stays.
+    """
+
+    def printed(point: AnyTradeOff) -> tuple[Decimal, Decimal]:
+        followed = in_100(point.followed / max(point.followed + point.not_followed, 1))
+        return quantity(point.error) if of_amounts else in_100(point.error), -followed
+
+    best: list[AnyTradeOff] = []
+    for point in sorted(points, key=printed):
+        if not best or printed(point)[1] < printed(best[-1])[1]:
+            best.append(point)
+    return best[::-1]
 
 
 @dataclass(frozen=True)
@@ -129,13 +162,15 @@ class Summary:
         """How many judgments ask for something."""
         return self.followed + self.not_followed
 
-    def cost(self, digits: int) -> Decimal:
-        """How many more decisions in 100 are wrong than without the judgments, both as printed with so many digits."""
-        return share_difference(self.certificate.error, self.error_without, digits)
+    @property
+    def cost(self) -> Decimal:
+        """How many more decisions in 100 are wrong than without the judgments, both as printed."""
+        return share_difference(self.certificate.error, self.error_without)
 
-    def left_to_gain(self, digits: int) -> Decimal:
+    @property
+    def left_to_gain(self) -> Decimal:
         """How many decisions in 100 are proved to be the most that another model could put right; likewise."""
-        return share_difference(self.certificate.error, self.certificate.lower_bound, digits)
+        return share_difference(self.certificate.error, self.certificate.lower_bound)
 
 
 @dataclass(frozen=True)
@@ -207,9 +242,9 @@ class Absence:
         return cls(**{one.name: content[one.name] for one in fields(cls)})
 
     @property
-    def points(self) -> int:
-        """That in whole percentage points."""
-        return round(100 * self.largest_change)
+    def points(self) -> Decimal:
+        """That in percentage points."""
+        return points(self.largest_change)
 
 
 @dataclass(frozen=True)

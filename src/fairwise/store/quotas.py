@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from fairwise.judgments.answer import PairDesign
 from fairwise.store.answer_batch import HAS_ANSWERED
 from fairwise.store.errors import Full, Unknown
-from fairwise.store.exclusions import exclude
+from fairwise.store.exclusions import IS_EXCLUDED, exclude
 from fairwise.store.tables import answers, appearances, counters, participants
 from fairwise.study.settings import StudySettings
 from fairwise.study.stages import ENDS, Stage
@@ -65,6 +65,13 @@ def taking_part(
     who = sa.func.coalesce(one_id, sa.cast(participants.c.id, sa.Text))
     query = sa.select(sa.func.count(sa.distinct(who))).where(_finished | _at_it, *those)
     return connection.execute(query, {"since": since, "begun": begun or since}).scalar_one()
+
+
+def finished_by_relation(connection: sa.Connection, *, simulated: bool) -> dict[str | None, int]:
+    """Return how many have finished and are not excluded, real people or simulated ones, by their relation."""
+    counted = sa.select(participants.c.relation, sa.func.count()).group_by(participants.c.relation)
+    query = counted.where(_finished, ~IS_EXCLUDED, participants.c.simulated == simulated)
+    return {row[0]: row[1] for row in connection.execute(query)}
 
 
 def lowest_free(connection: sa.Connection, since: datetime, begun: datetime | None = None) -> int:

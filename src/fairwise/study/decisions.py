@@ -7,7 +7,7 @@ anyone's outcome or a value; a model takes the values for how well people are tr
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Annotated, Any, Literal, Self
 
@@ -45,6 +45,26 @@ class Decision(SettingsTable):
 
     value: Annotated[float, Field(ge=0, le=1, title="How good, 0 to 1"), Input(locked=True)]
     """How good it is for the person, from 0 to 1; participants read the decisions from best to worst."""
+
+
+class OutcomeWords(SettingsTable):
+    """Words for the two outcomes, where one of two things is decided."""
+
+    good: Annotated[Line, Field(title="The good outcome, in a word or two")]
+    """The good outcome in a word or two, such as released."""
+
+    other: Annotated[Line, Field(title="The other outcome, in a word or two")]
+    """The other outcome in a word or two, such as detained."""
+
+    @model_validator(mode="after")
+    def _differ(self) -> Self:
+        if self.good == self.other:
+            raise ValueError(f"both outcomes have the words {self.good!r}")
+        return self
+
+    def by_label(self, labels: Iterable[Any], good: Any) -> dict[Any, str]:
+        """Return the words of each label, of which one is the good one."""
+        return {label: self.good if label == good else self.other for label in labels}
 
 
 class Amount(SettingsTable):

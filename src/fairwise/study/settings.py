@@ -17,6 +17,7 @@ from fairwise.study.decisions import (
     Amount,
     Decision,
     OutcomeKind,
+    OutcomeWords,
     best_first,
     check_decisions,
     kind_of,
@@ -49,10 +50,10 @@ _EXAMPLES = {
 }
 MOST_PAIRS = 1000
 _TABLES, _ROWS = (
-    ("design", "deliberation", "recruitment", "answer_words", "amount"),
+    ("design", "deliberation", "recruitment", "answer_words", "outcome_words", "amount"),
     ("decisions", "relations", "arms", "questions", "columns"),
 )
-_UNUSUAL = ("decisions", "amount")  # said nowhere in a study about two decisions
+_UNUSUAL = ("outcome_words", "decisions", "amount")  # said nowhere in a study about two decisions
 FOUR_ANSWERS = (Answer.SAME, Answer.A_AT_LEAST_B, Answer.B_AT_LEAST_A, Answer.NO_CONSTRAINT)
 
 
@@ -190,6 +191,9 @@ class StudySettings(SettingsFile):
 
     answer_words: AnswerWords = AnswerWords()
     """What the buttons say."""
+
+    outcome_words: OutcomeWords | None = None
+    """For studies in which one of two things is decided: words for both outcomes, which pages and reports use."""
 
     decisions: tuple[Decision, ...] = ()
     """What may be decided about a person, where it is more than the two things that an outcome says."""
@@ -335,6 +339,10 @@ class StudySettings(SettingsFile):
         if (twice := _twice([self.words_of(answer) for answer in self.allowed_answers])) is not None:
             raise ValueError(f"two answers have the words {twice!r}")
         check_decisions(self.decisions, self.amount)
+        if self.outcome_words is not None and self.outcome_kind != "yes-no":
+            raise ValueError(
+                "outcome_words are for two outcomes; decisions have words of their own, and amounts a unit"
+            )
         return self
 
     @classmethod

@@ -30,9 +30,11 @@ def test_the_three_choices_are_the_ends_of_the_frontier_and_its_bend() -> None:
 
 
 def test_before_a_frontier_is_known_nothing_is_said_about_costs() -> None:
-    assert [(aim.eta, aim.error) for aim in aims_of([])] == [(0.0, None), (0.02, None), (None, None)]
-    (only,) = {aim.eta for aim in aims_of(POINTS[:1])}
-    assert only == 0.0
+    assert [(aim.name, aim.eta, aim.error) for aim in aims_of([])] == [
+        ("everything", 0.0, None),
+        ("accuracy", None, None),
+    ]
+    assert [aim.eta for aim in aims_of(POINTS[:1])] == [0.0]
 
 
 @pytest.mark.parametrize(("aim", "eta"), [("everything", 0.0), ("balanced", 0.02), ("accuracy", 0.1), ("own", 0.07)])
@@ -41,6 +43,12 @@ def test_a_choice_decides_the_allowance(make_study: Any, aim: str, eta: float) -
     chosen = choices_of(Form({**form, "favorable_label": "outcome-1-never"}), make_study(), POINTS)
     assert chosen.eta == eta
     assert chosen.name == {"everything": "Follow everything", "own": "Decision tree"}.get(aim, chosen.name)
+
+
+def test_a_choice_that_is_no_longer_offered_is_asked_for_again(make_study: Any) -> None:
+    form = {"aim": "balanced", "gamma": "0.1", "estimator": "tree", "max_depth": "2"}
+    with pytest.raises(InputError, match="the choices have changed"):
+        choices_of(Form({**form, "favorable_label": "outcome-1-never"}), make_study(), POINTS[:1])
 
 
 def test_groups(make_study: Any) -> None:

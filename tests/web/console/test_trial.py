@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 import sqlalchemy as sa
 from tests.support.operating import Operating, operating
@@ -14,7 +17,10 @@ from tests.support.visits import hidden
 
 from fairwise.store.export import participant_counts
 from fairwise.store.operators import was_done
-from fairwise.store.tables import events, invitations
+from fairwise.store.study_state import Standing
+from fairwise.store.tables import events, invitations, participants
+from fairwise.study.recruitment import Recruitment, Relation
+from fairwise.study.stages import Stage, StudyState
 from fairwise.web.console import overview
 from fairwise.web.console.overview import Step, checklist
 from fairwise.web.console.trial import TRIED, TrialPages
@@ -23,6 +29,8 @@ from fairwise.web.shared.trials import HOURS_KEPT
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from sqlalchemy import Connection
 
 
 @pytest.fixture
@@ -104,6 +112,48 @@ def test_the_checklist_goes_on(console: Operating) -> None:
     assert "Next: Open it" in page
     assert page.count('<button class="primary">Open the study</button>') == 1
     assert "Next: Invite people" in console.post("/state", state="open").text
+
+
+def test_closing_is_next_only_when_what_the_study_wants_is_there(console: Operating) -> None:
+    """Of random studies with and without limits, with people who have not finished, and with simulated ones."""
+    rng, folder, recommended = np.random.default_rng(18), console.site.host.study, Counter[str]()
+    assert folder is not None
+
+    def next_step(connection: Connection) -> None:
+        names = ["affected", "decides"][: int(rng.integers(0, 3))]
+        limit = int(rng.choice([0, 0, 1, 3, 6]))
+        most = {name: None if rng.random() < 0.2 else int(rng.integers(0, 4)) for name in names}
+        relations = tuple(Relation(name=name, words=name, most=number) for name, number in most.items())
+        changed = {"relations": relations, "recruitment": Recruitment(most=limit)}
+        study = replace(folder, settings=folder.settings.model_copy(update=changed))
+        finished = Counter[str | None]()
+        with connection.begin_nested() as change:
+            for k in range(int(rng.integers(1, 9))):
+                person = {
+                    "number": k + 1,
+                    "token_hash": bytes([k]),
+                    "consent_version": "1",
+                    "consented_at": datetime(2026, 1, 1, tzinfo=UTC),
+                    "stage": str(rng.choice([Stage.FINISHED, Stage.FINISHED, Stage.PAIRS])),
+                    "relation": None if not names else str(rng.choice(names)),
+                    "simulated": bool(rng.random() < 0.2),
+                }
+                connection.execute(sa.insert(participants), person)
+                finished[person["relation"]] += person["stage"] == Stage.FINISHED and not person["simulated"]
+            steps = checklist(connection, study, Standing(StudyState.OPEN))
+            change.rollback()
+        (collect,) = (step for step in steps if step.name == "collect")
+        upcoming = next(step for step in steps if not step.done and step.name in ("collect", "close"))
+        enough = limit > 0 and finished.total() >= limit
+        if not limit and sum(number or 0 for number in most.values()) and None not in most.values():
+            enough = all(finished[name] >= (number or 0) for name, number in most.items())
+        assert upcoming.name == ("close" if enough else "collect")
+        assert collect.finished == finished.total()
+        recommended[upcoming.name] += 1
+
+    for _ in range(200):
+        console.site.host.store.change_now(next_step)
+    assert min(recommended.values()) > 20
 
 
 def test_when_every_step_is_done_the_overview_says_so(console: Operating, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,7 +104,7 @@ def test_each_is_told_what_the_model_would_be_without_them_and_nothing_of_others
     (job_folder(site.site.host.path, job_id) / INFLUENCE).write_text(json.dumps(INFLUENCE_FOUND), encoding="utf-8")
     told = {path: site.client.get(f"{path}/result").text for path in (mine, other, third, newer)}
     assert "Without your answers, the model would treat 14 people differently." in told[mine]
-    assert "The largest change is 6 percentage points." in told[mine]
+    assert "The largest change is 6.1 percentage points." in told[mine]
     assert "the model would treat nobody differently by a percentage point or more." in told[other]
     assert "Without your answers, the model would treat 1 person differently." in told[third]
     assert "Without your answers" not in told[newer]  # whom the model does not know

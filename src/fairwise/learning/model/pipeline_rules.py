@@ -153,11 +153,14 @@ def _one_hot(encoder: OneHotEncoder, seen: _Seen) -> _Seen:
         if not isinstance(column, _Text) or sum(map(pd.isna, categories)) > 1:
             raise NotInWordsError
         questions: list[Source | _Text] = []
+        texts = [category for category in categories.tolist() if isinstance(category, str)]
+        may_be_missing = len(texts) < len(categories)
         for category in categories.tolist():
             if pd.isna(category) and column.fill is None:
                 questions.append(IsMissing(column.name))
             elif isinstance(category, str):
-                questions.append(Is(column.name, category, column.fill))
+                others = tuple(one for one in texts if one != category)
+                questions.append(Is(column.name, category, column.fill, others, may_be_missing))
             else:
                 raise NotInWordsError
         columns += [question for at, question in enumerate(questions) if at != left_out]

@@ -124,15 +124,36 @@ class AtMost:
 
 @dataclass(frozen=True)
 class Is:
-    """Whether a category is this one; a missing one counts as ``fill``, or is none where that is None."""
+    """Whether a category is this one; a missing one counts as ``fill``, or is none where that is None.
+
+    ``others`` are the column's other categories in training, which people read instead of what a value is not.
+    ``may_be_missing`` says whether a value without a fill was missing in training.
+    """
 
     column: str
     category: str
     fill: str | None = None
+    others: tuple[str, ...] = field(default=(), compare=False)
+    may_be_missing: bool = field(default=False, compare=False)
 
     def words(self, wording: Wording, *, yes: bool = True) -> str:
-        text = wording.say("{column} is {category}") if yes else wording.say("{column} is not {category}")
-        return text.format(column=wording.column(self.column), category=wording.category(self.category))
+        category = self.category if yes or wording.exact or len(self.others) != 1 else self.others[0]
+        if yes or (category != self.category and not self.may_be_missing):
+            text = wording.say("{column} is {category}")
+        elif category != self.category:
+            text = wording.say("{column} is {category} or missing")
+        elif self.may_be_missing and not wording.exact:
+            text = wording.say("{column} is missing or not {category}")
+        else:
+            text = wording.say("{column} is not {category}")
+        return text.format(column=wording.column(self.column), category=wording.category(category))
+
+    def of_person(self, person: Person) -> Is | IsMissing:
+        """The question as it is answered with no for this person: about a value that is missing or was never seen."""
+        value = person[self.column]
+        if value is None and self.fill is None:
+            return IsMissing(self.column)
+        return self if value is None or value in self.others else replace(self, others=(), may_be_missing=False)
 
     def holds(self, person: Person) -> bool:
         value = person[self.column]

@@ -97,8 +97,12 @@ class TreeRule:
         node, path = self.root, list[Condition]()
         while isinstance(node, tuple):
             question, yes, no = node
-            path.append((question, question.holds(person)))
-            node = yes if path[-1][1] else no
+            holds = question.holds(person)
+            node = yes if holds else no
+            if isinstance(question, Is) and not holds:
+                question = question.of_person(person)
+                holds = isinstance(question, IsMissing)
+            path.append((question, holds))
         return self._conditions(path)
 
     def _conditions(self, path: Iterable[Condition]) -> str:
@@ -116,6 +120,8 @@ class TreeRule:
             for key, (question, yes) in list(needed.items()):
                 if isinstance(question, AtMost) and question.column == column:
                     needed[key] = replace(question, fill=0.0), yes
+        if not self.wording.exact:
+            _join_negations(needed)
         columns = list(dict.fromkeys(question.column for question, _ in needed.values()))
         together = sorted(needed.values(), key=lambda one: columns.index(one[0].column))
         return self.wording.say(" and ").join(question.words(self.wording, yes=yes) for question, yes in together)
@@ -137,6 +143,24 @@ class TreeRule:
         return "\n".join(filter(None, [self.head, *("    " * depth + text for depth, text in self.lines())]))
 
     __repr__ = __str__
+
+
+def _join_negations(needed: dict[object, Condition]) -> None:
+    """Replace what a category is not by what it is, where only one category, or a missing value, is left."""
+    for column in {question.column for question, yes in needed.values() if isinstance(question, Is) and not yes}:
+        keys = [key for key, (question, _) in needed.items() if isinstance(question, Is) and question.column == column]
+        negated = [question for key in keys if isinstance(question := needed[key][0], Is)]
+        others = tuple(one for one in negated[0].others if all(one in question.others for question in negated))
+        may_be_missing = negated[0].may_be_missing and needed.get(IsMissing(column), (None, True))[1]
+        if len(others) == 1 or (may_be_missing and not others):
+            needed.pop(IsMissing(column), None)
+            for key in keys[1:]:
+                del needed[key]
+            left = replace(negated[0], others=others, may_be_missing=may_be_missing)
+            needed[keys[0]] = (left, False) if others else (IsMissing(column), True)
+        else:
+            for key, question in zip(keys, negated, strict=True):
+                needed[key] = replace(question, may_be_missing=may_be_missing and len(keys) == 1), False
 
 
 def _shows_presence(question: Question, yes: bool) -> bool:
@@ -191,7 +215,9 @@ def encoded_columns(encoder: TableEncoder) -> Iterator[Source]:
             yield column
             fill: float | None = column.fill
         else:
-            yield from (Is(column.name, category) for category in column.categories)
+            for category in column.categories:
+                others = tuple(one for one in column.categories if one != category)
+                yield Is(column.name, category, None, others, column.marks_missing)
             fill = None
         if column.marks_missing:
             yield IsMissing(column.name, fill)

@@ -12,7 +12,7 @@ from typing import Any
 
 from fairwise.errors import InputError
 from fairwise.study.cards import ID
-from fairwise.study.decisions import MOST_DECISIONS, Amount, Decision, check_outcome
+from fairwise.study.decisions import MOST_DECISIONS, Amount, Decision, OutcomeWords, check_outcome
 from fairwise.study.folder import OUTCOME, SETTINGS
 from fairwise.study.languages import marked
 from fairwise.study.new_study import readable
@@ -100,10 +100,7 @@ def _end(form: Form, end: str) -> float:
 
 class DecisionsSection(SettingsSection):
     name, title = "decisions", marked("What is decided")
-    about = marked(
-        "For decisions that are not yes or no. Leave everything empty if one of two things is decided; otherwise fill "
-        "in the decisions, or the amount."
-    )
+    about = marked("Fill in the part that fits: words for one of two things, several decisions, or an amount.")
 
     def _groups(self) -> Sequence[Group]:
         shown = min(len(self.settings.decisions) + _BLANK, MOST_DECISIONS)
@@ -113,18 +110,24 @@ class DecisionsSection(SettingsSection):
         ]
         rows[0] = replace(rows[0], about=marked("Participants read the words, from best to worst, and no numbers."))
         amount = group_of(marked("An amount"), [f"amount.{name}" for name in Amount.model_fields], optional=True)
-        return (*rows, amount)
+        fields = [f"outcome_words.{name}" for name in OutcomeWords.model_fields]
+        two = replace(
+            group_of(marked("One of two things"), fields, optional=True),
+            about=marked("Pages and reports use these words instead of what stands in the file."),
+        )
+        return (two, *rows, amount)
 
     def _content(self) -> Plain:
         content = super()._content()
-        return {**content, "amount": content["amount"] or {}}
+        return {**content, **{name: content[name] or {} for name in ("outcome_words", "amount")}}
 
     def _rows(self, content: Plain) -> tuple[str, list[int]]:
         return "decisions", filled(content["decisions"])
 
     def _settings(self, content: Plain) -> Plain:
         said = {name: value for name, value in content["amount"].items() if value not in ("", None)}
-        return {**content, "amount": said if said.keys() - {"better"} else None}
+        words = {name: value for name, value in content["outcome_words"].items() if value}
+        return {**content, "outcome_words": words or None, "amount": said if said.keys() - {"better"} else None}
 
     def changes(self, form: Form, *, locked: bool) -> dict[str, str]:
         """As ever, and refused if the outcomes that are there are others."""

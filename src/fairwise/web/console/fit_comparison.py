@@ -7,13 +7,12 @@ from decimal import Decimal
 from math import isnan
 from typing import NamedTuple
 
-from fairwise.numbers import share_difference
+from fairwise.numbers import in_100, share_difference
 from fairwise.store.fit_results import Summary
 from fairwise.study.decisions import Amount
 from fairwise.study.languages import Language, marked
 
 MINUS = "\N{MINUS SIGN}"
-_DIGITS = 2
 
 
 class ComparisonRow(NamedTuple):
@@ -66,7 +65,7 @@ def _errors(one: Summary, other: Summary, spoken: Language) -> list[ComparisonRo
         _shares(marked("Wrong with the answers"), one.certificate.error, other.certificate.error, spoken),
         _shares(marked("Wrong about people left out"), one.held_out, other.held_out, spoken),
         _shares(marked("Wrong without the answers"), one.error_without, other.error_without, spoken),
-        _differences(marked("Cost of the answers"), one.cost(_DIGITS), other.cost(_DIGITS), spoken),
+        _differences(marked("Cost of the answers"), one.cost, other.cost, spoken),
     ]
 
 
@@ -97,10 +96,10 @@ def _proved(fit: Summary, spoken: Language) -> str:
 
 
 def _shares(name: str, one: float | None, other: float | None, spoken: Language) -> ComparisonRow:
-    left, right = ("–" if share is None else spoken.decimal(f"{100 * share:.{_DIGITS}f} %") for share in (one, other))
+    left, right = ("–" if share is None else f"{spoken.in_100(share)} %" for share in (one, other))
     if one is None or other is None:
         return ComparisonRow(name, left, right, "")
-    return ComparisonRow(name, left, right, _signed(share_difference(other, one, _DIGITS), spoken))
+    return ComparisonRow(name, left, right, _signed(share_difference(other, one), spoken))
 
 
 def _differences(name: str, one: Decimal, other: Decimal, spoken: Language) -> ComparisonRow:
@@ -116,10 +115,10 @@ def _chances(name: str, one: float, other: float, spoken: Language, amount: Amou
     """Differences of two chances, in percentage points, or of two amounts."""
     if amount is not None:
         return _amounts(name, one * amount.span, other * amount.span, spoken, amount)
-    left, right = ("–" if isnan(value) else _points(f"{100 * value:.1f}", spoken) for value in (one, other))
+    left, right = ("–" if isnan(value) else _points(f"{in_100(value)}", spoken) for value in (one, other))
     if isnan(one) or isnan(other):
         return ComparisonRow(name, left, right, "")
-    return ComparisonRow(name, left, right, _signed(share_difference(other, one, 1), spoken))
+    return ComparisonRow(name, left, right, _signed(share_difference(other, one), spoken))
 
 
 def _points(number: str, spoken: Language) -> str:
@@ -132,4 +131,4 @@ def _signed(more: Decimal, spoken: Language | None = None) -> str:
     """A difference, of points where a language is given; nothing where there is none."""
     if not more:
         return ""
-    return f"{more:+}".replace("-", MINUS) if spoken is None else _points(f"{more:+}", spoken)
+    return f"{more:+f}".replace("-", MINUS) if spoken is None else _points(f"{more:+f}", spoken)

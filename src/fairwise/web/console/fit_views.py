@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fairwise.errors import InputError
-from fairwise.store.fit_results import FrontierPoint
+from fairwise.store.fit_results import FrontierPoint, best_trade_offs
 from fairwise.study.decisions import Amount
 from fairwise.study.fit_choices import ESTIMATORS, FitChoices
 from fairwise.study.folder import StudyFolder
@@ -41,7 +41,6 @@ FIRST_VALUES = {
     "max_depth": "2",
     "gamma": "0.1",
     "eta": "0",
-    "aim": "balanced",
     "influence": "yes",
 }
 """What the form says before anything is typed."""
@@ -51,7 +50,6 @@ FIRST_VALUES = {
 OWN = "own"
 """The choice of those who give an allowance themselves."""
 
-_BALANCED_ETA = 0.02
 _CLOSE = 1e-9
 
 
@@ -62,7 +60,7 @@ class Aim:
     name: str
     title: str
     about: str
-    eta: float | None
+    eta: float | None = None
     error: float | None = None
     followed: int = 0
     not_followed: int = 0
@@ -87,36 +85,36 @@ BALANCED = Aim(
     "balanced",
     marked("Balanced"),
     marked("Answers that cost most are left aside, up to where leaving more aside gains little."),
-    eta=_BALANCED_ETA,
 )
 ACCURACY = Aim(
     "accuracy",
     marked("Accuracy first"),
     marked("Answers are followed only as far as that costs nothing."),
-    eta=None,
 )
 
 
-def aims_of(points: Sequence[FrontierPoint]) -> tuple[Aim, Aim, Aim]:
-    """The three choices: both ends of the frontier and its bend, or what stands for them where none is known."""
-    if not points:
-        return EVERYTHING, BALANCED, ACCURACY
-    least = min(point.error for point in points)
-    last = next(k for k, point in enumerate(points) if point.error <= least + _CLOSE)
-    return EVERYTHING.at(points[0]), BALANCED.at(points[_bend(points[: last + 1])]), ACCURACY.at(points[last])
+def aims_of(points: Sequence[FrontierPoint], *, of_amounts: bool = False) -> list[Aim]:
+    """Return the choices on offer, those first that follow most: both ends of the frontier and its bend.
 
+    Without a frontier they are its ends, whose allowances need none. Two ends that are one point are one choice.
+    """
+    best = best_trade_offs(points, of_amounts=of_amounts)
+    if not best:
+        return [EVERYTHING, ACCURACY]
+    first, last = best[0], best[-1]
+    everything = EVERYTHING.at(first)
+    if first.not_followed:
+        everything = replace(everything, about=marked("As many answers as possible are followed, whatever it costs."))
+    if first is last:
+        return [everything]
 
-def _bend(points: Sequence[FrontierPoint]) -> int:
-    """Which point lies furthest below the straight line from the first to the last."""
-    first, last = points[0], points[-1]
-    if last.eta - first.eta < _CLOSE:
-        return 0
-
-    def below(point: FrontierPoint) -> float:
-        share = (point.eta - first.eta) / (last.eta - first.eta)
+    def below_straight_line(point: FrontierPoint) -> float:
+        share = (point.not_followed - first.not_followed) / (last.not_followed - first.not_followed)
         return first.error + share * (last.error - first.error) - point.error
 
-    return max(range(len(points)), key=lambda k: below(points[k]))
+    bend = max(best, key=below_straight_line)
+    balanced = [BALANCED.at(bend)] if below_straight_line(bend) > _CLOSE * first.error else []
+    return [everything, *balanced, ACCURACY.at(last)]
 
 
 def values_of(choices: FitChoices, columns: Sequence[str]) -> dict[str, str]:
@@ -140,7 +138,11 @@ def choices_of(form: Form, study: StudyFolder, points: Sequence[FrontierPoint] =
     """
     numbers: dict[str, object] = {name: _number(form, name) for name in _NUMBERS}
     estimator = form.text("estimator", 20)
-    aim = next((one for one in aims_of(points) if one.name == form.text("aim", 20)), None)
+    name = form.text("aim", 20)
+    offered = aims_of(points, of_amounts=study.settings.amount is not None)
+    aim = next((one for one in offered if one.name == name), None)
+    if aim is None and name in (EVERYTHING.name, BALANCED.name, ACCURACY.name):
+        raise InputError(marked("Choose again how far to follow the answers: the choices have changed."))
     if aim is not None:
         numbers["eta"] = aim.eta
     content = {

@@ -35,6 +35,7 @@ from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.console.fit_comparison import compared
 from fairwise.web.console.fit_views import (
     FIRST_VALUES,
+    OWN,
     RULES,
     WITHOUT,
     Figure,
@@ -130,11 +131,14 @@ class FitPages(ConsolePages):
             return self._page(request, "fit_new", advice=advice, problem=problem)
         labels = await self._beside(_outcomes, study)
         frontier_of, points = await self._known_frontier()
+        aims = aims_of(points, of_amounts=study.settings.amount is not None)
+        if values.get("aim") not in (OWN, *(aim.name for aim in aims)):
+            values = {**values, "aim": aims[(len(aims) - 1) // 2].name}  # the middle one where there are three
         return self._page(
             request,
             "fit_new",
             advice=None,
-            aims=aims_of(points),
+            aims=aims,
             frontier_of=frontier_of,
             treated_well=study.settings.treated_well,
             problem=problem,
@@ -248,7 +252,9 @@ class FitPages(ConsolePages):
             person = await self._beside(lambda: person_of(form, fields, study.people(), spoken.decimal(".")))
             labels = {field.name: field.label for field in fields}
             good, decisions = asked(job).favorable_label, study.settings.decisions
-            found = await score(file, person, labels, good, spoken.code, decisions, study.settings.amount)
+            words = study.settings.outcome_words
+            named = None if words is None else words.by_label(await self._beside(_outcomes, study), good)
+            found = await score(file, person, labels, good, spoken.code, decisions, study.settings.amount, named)
         except InputError as error:
             problem, problem_at = str(error), getattr(error, "field", None)
         return self._page(

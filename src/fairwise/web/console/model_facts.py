@@ -231,6 +231,7 @@ async def score(
     language: str,
     decisions: Sequence[Decision] = (),
     amount: Amount | None = None,
+    outcome_words: Mapping[str, str] | None = None,
 ) -> Score:
     """Ask a process of its own, as this one knows nothing of learning; `labels` are what columns are called.
 
@@ -250,7 +251,7 @@ async def score(
     if amount is not None:
         given = found["amount"]
         return Score(amount.value(given), (), given, found["region"], found["rules"])
-    chances, words = found["probabilities"], {one.label: one.words for one in decisions}
+    chances, words = found["probabilities"], outcome_words or {one.label: one.words for one in decisions}
     rules = [{**rule, "label": words.get(text_of(rule["label"]), rule["label"])} for rule in found["rules"]]
     if not decisions:
         return Score(chances[good_label], (), None, found["region"], rules)

@@ -25,6 +25,7 @@ from fairwise.store.export import simulated_count
 from fairwise.store.fit_files import Fitted
 from fairwise.store.jobs import all_jobs
 from fairwise.store.operators import was_done
+from fairwise.store.quotas import finished_by_relation
 from fairwise.store.study_state import SECOND, Standing, standing
 from fairwise.study.folder import OUTCOME, StudyFolder
 from fairwise.study.languages import marked
@@ -200,11 +201,22 @@ class Step:
     button: str
     path: str
     done: bool
+    finished: int | None = None
+    """How many participants have finished, where the step is to wait for them."""
+
+    wanted: int = 0
+    """How many the study wants; 0 where it does not say."""
 
 
 def checklist(connection: Connection, study: StudyFolder, stands: Standing) -> list[Step]:
     """Every step of this study in its order; where there are no outcomes, no model can be learned."""
     begun, open_or_closed = has_begun(connection), stands.state != StudyState.PAUSED
+    finished = finished_by_relation(connection, simulated=study.settings.simulated)
+    everyone, wanted, relations = sum(finished.values()), study.settings.recruitment.most, study.settings.relations
+    missing = wanted - everyone
+    if not wanted and all(one.most is not None for one in relations):
+        wanted = sum(one.most or 0 for one in relations)
+        missing = sum(max(0, (one.most or 0) - finished.get(one.name, 0)) for one in relations)
     steps = [
         Step(
             "texts",
@@ -237,6 +249,16 @@ def checklist(connection: Connection, study: StudyFolder, stands: Standing) -> l
             marked("Invite people"),
             "/coming",
             done=begun,
+        ),
+        Step(
+            "collect",
+            marked("Collect answers"),
+            marked("Close the study only when enough have answered: a closed study cannot be opened again."),
+            marked("See the participants"),
+            "/participants",
+            done=(wanted > 0 and missing <= 0) or stands.state == StudyState.CLOSED,
+            finished=everyone,
+            wanted=wanted,
         ),
         Step(
             "close",

@@ -101,6 +101,22 @@ def name_and_address(line: str) -> tuple[str, str]:
     return before.removesuffix(local).rstrip(",;<( \t").strip(), f"{local}@{domain}"
 
 
+_LETTER = marked(
+    "Hello {name},\n\n"
+    "please take part in “{title}”: you compare pairs of people and say how they should be treated. There are no right "
+    "or wrong answers. It takes about {minutes} minutes; you can stop and go on at any time.\n\n"
+    "Your personal link, which is for you alone:\n{link}\n\n"
+    "Thank you.\n{contact}"
+)
+_OPEN_LETTER = marked(
+    "Hello,\n\n"
+    "please take part in “{title}”: you compare pairs of people and say how they should be treated. There are no right "
+    "or wrong answers. It takes about {minutes} minutes; you can stop and go on at any time.\n\n"
+    "The link to the study, which everyone can use:\n{link}\n\n"
+    "Thank you.\n{contact}"
+)
+
+
 class RecruitmentPages(ConsolePages):
     """For owners alone: whoever has a link can answer by it."""
 
@@ -129,7 +145,7 @@ class RecruitmentPages(ConsolePages):
             problem=problem,
             base=base,
             open_link=Address(f"{base}/") if settings.open else None,
-            open_letter=mailto("", study.settings.title, _filled(draft, "", f"{base}/")),
+            open_letter=mailto("", study.settings.title, _filled(self._letter(study, _OPEN_LETTER), "", f"{base}/")),
             letter=letter or draft,
             panel=PANELS.get(settings.panel),
             panel_link=f"{base}/{_PANEL_LINKS[settings.panel]}" if settings.panel else None,
@@ -155,12 +171,12 @@ class RecruitmentPages(ConsolePages):
         return f"{request.url.scheme}://{request.url.netloc}{self._host.prefix}"
 
     @staticmethod
-    def _letter(study: StudyFolder) -> str:
+    def _letter(study: StudyFolder, letter: str = _LETTER) -> str:
         """A letter to begin with, in the study's own language."""
         translate = console_language(study.settings.languages[0]).translate
         minutes = max(5, round(study.settings.pairs * _SECONDS_A_PAIR / 300) * 5)
         return (
-            translate(_LETTER)
+            translate(letter)
             .format(
                 title=study.settings.title,
                 minutes=minutes,
@@ -263,13 +279,6 @@ class RecruitmentPages(ConsolePages):
     )
 
 
-_LETTER = marked(
-    "Hello {name},\n\n"
-    "please take part in “{title}”: you compare pairs of people and say how they should be treated. There are no right "
-    "or wrong answers. It takes about {minutes} minutes; you can stop and go on at any time.\n\n"
-    "Your personal link, which is for you alone:\n{link}\n\n"
-    "Thank you.\n{contact}"
-)
 _SECONDS_A_PAIR = 18
 
 

@@ -9,7 +9,7 @@ from types import NoneType
 from typing import Any, get_args, get_origin
 
 from fairwise.study.arms import Arm
-from fairwise.study.decisions import Amount, Decision
+from fairwise.study.decisions import Amount, Decision, OutcomeWords
 from fairwise.study.deliberation import Deliberation
 from fairwise.study.mixture import Design
 from fairwise.study.questions import Question
@@ -26,6 +26,7 @@ _TABLES: Mapping[str, type[SettingsTable]] = {
     "recruitment": Recruitment,
     "answer_words": AnswerWords,
     "decisions": Decision,
+    "outcome_words": OutcomeWords,
     "amount": Amount,
     "relations": Relation,
     "arms": Arm,

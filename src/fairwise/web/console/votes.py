@@ -13,6 +13,7 @@ from starlette.responses import Response
 from fairwise.errors import InputError
 from fairwise.store.errors import NotYet
 from fairwise.store.fit_files import Fitted
+from fairwise.store.fit_results import best_trade_offs
 from fairwise.store.jobs import all_jobs
 from fairwise.store.votes import (
     LEAST_OPTIONS,
@@ -75,9 +76,9 @@ class VotePages(ConsolePages):
         found = {}
         for job in all_jobs(connection):
             fitted = Fitted.of(self._host.path, job.id) if job.state == "done" else None
-            points = [] if fitted is None else list(dict.fromkeys(map(Option.of, fitted.frontier)))
+            points = [] if fitted is None else best_trade_offs(fitted.frontier, of_amounts=False)
             if len(points) >= LEAST_OPTIONS:
-                found[job.id] = points
+                found[job.id] = [Option.of(point) for point in points]
         return found
 
     async def begin(self, request: Request) -> Response:

@@ -64,18 +64,10 @@ def letter_of(option: int) -> str:
 def options_of(
     options: Sequence[Option], spoken: Language, places: Mapping[int, int] | None = None
 ) -> list[OptionView]:
-    """Return the options in a language, in whole numbers where that tells them apart, or else with one decimal."""
-    wrong = [100 * option.error for option in options]
-    followed = [100 * option.followed / max(option.followed + option.not_followed, 1) for option in options]
-    return [
-        OptionView(
-            letter_of(at), in_100(wrong, at, spoken), in_100(followed, at, spoken), wrong[at], followed[at], given
-        )
-        for at in range(len(options))
-        for given in [(places or {}).get(at, 0)]
-    ]
-
-
-def in_100(numbers: Sequence[float], at: int, spoken: Language) -> str:
-    digits = 0 if len({round(number) for number in numbers}) == len(set(numbers)) else 1
-    return spoken.number(round(numbers[at], digits))
+    """Return the options in a language."""
+    views = []
+    for at, option in enumerate(options):
+        followed = option.followed / max(option.followed + option.not_followed, 1)
+        numbers = spoken.short_in_100(option.error), spoken.short_in_100(followed), 100 * option.error, 100 * followed
+        views.append(OptionView(letter_of(at), *numbers, (places or {}).get(at, 0)))
+    return views
