@@ -367,7 +367,7 @@ def test_a_column_that_is_nearly_all_numbers_or_dates_is_named_and_others_are_no
 
 
 def test_how_columns_are_read_is_told() -> None:
-    dates = pd.to_datetime(["2020-01-01", "2021-05-01", None])
+    dates = pd.to_datetime(pd.Series(["2020-01-01", "2021-05-01", None]))
     table = pd.DataFrame({"n": [1, 2, 3], "d": dates, "g": ["a", None, "b"], "t": dates - dates[0]})
     columns = learned(table).described()
     assert columns["kind"].to_dict() == {"n": "number", "d": "date", "g": "category", "t": "duration"}

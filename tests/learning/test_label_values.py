@@ -1,7 +1,8 @@
-"""Which label is the good one stays known when scikit-learn numbers the labels before it hands them on."""
+"""Names of labels are those of the outcomes; where scikit-learn numbers the labels, they are named by number."""
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,12 +14,15 @@ from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import BaggingClassifier, StackingClassifier, VotingClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import KFold, cross_val_predict
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
 
 from fairwise import Judgments, PairwiseFairClassifier
 from fairwise.auditing import held_out
 from fairwise.errors import InputError
+from fairwise.learning.labels import read_labels
+from fairwise.learning.settings import FitSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,6 +69,11 @@ def learner(**settings: Any) -> PairwiseFairClassifier:
 
 def by_values(labels: tuple[Any, Any], good: Any) -> PairwiseFairClassifier:
     return learner(label_values={label: int(label == good) for label in labels})
+
+
+def by_numbers(labels: tuple[Any, Any], good: Any) -> PairwiseFairClassifier:
+    """As the labels have to be named where scikit-learn numbers them."""
+    return learner(label_values={number: int(label == good) for number, label in enumerate(labels)})
 
 
 @cache
@@ -139,36 +148,138 @@ def test_numbered_labels_are_the_same_model(
     inside: Callable[[Any, pd.Series], Any], labels: tuple[Any, Any], good: Any
 ) -> None:
     with sklearn.config_context(enable_metadata_routing=True):
-        found = inside(by_values(labels, good).set_fit_request(judgments=True), outcome(labels))
-    assert np.array_equal(found, direct(labels, good).predict_proba(PEOPLE))
+        found = inside(by_numbers(labels, good).set_fit_request(judgments=True), outcome(labels))
+        assert np.array_equal(found, direct(labels, good).predict_proba(PEOPLE))
+        if labels in USUAL[:2]:
+            with pytest.raises(InputError, match=r"label_values does not say how good .* there, name labels by these"):
+                inside(by_values(labels, good).set_fit_request(judgments=True), outcome(labels))
 
 
 @labels_and_good(quick=USUAL)
 def test_numbered_labels_are_the_same_model_across_folds(labels: tuple[Any, Any], good: Any) -> None:
     expected = expected_across_folds(labels, good)
-    assert np.array_equal(across_folds(by_values(labels, good), outcome(labels)), expected)
+    assert np.array_equal(across_folds(by_numbers(labels, good), outcome(labels)), expected)
     with sklearn.config_context(enable_metadata_routing=True):
-        model = by_values(labels, good).set_fit_request(judgments=True)
+        model = by_values(labels, good).set_fit_request(judgments=True)  # it hands on the labels themselves
         calibrated = CalibratedClassifierCV(model, cv=FOLDS).fit(PEOPLE, outcome(labels), judgments=JUDGMENTS)
     for (_, test), one in zip(FOLDS.split(PEOPLE), calibrated.calibrated_classifiers_, strict=True):
         assert np.array_equal(one.estimator.predict_proba(PEOPLE.iloc[test]), expected[test])
 
 
-@pytest.mark.parametrize(("labels", "good"), [(labels, good) for labels in LABELS for good in labels if good != 1])
-def test_the_good_label_alone_is_right_or_refused(labels: tuple[Any, Any], good: Any) -> None:
-    """Whoever names one label of theirs is told to name both, unless it can be known."""
-    try:
-        found = across_folds(learner(favorable_label=good), outcome(labels))
-    except (InputError, ValueError) as error:
-        assert "label_values={" in str(error)  # noqa: PT017
-        assert good not in (0, 1)
-    else:
-        assert np.array_equal(found, expected_across_folds(labels, good))
+@pytest.mark.parametrize(("labels", "good"), [(labels, good) for labels in LABELS for good in labels])
+def test_a_favorable_label_is_refused_where_labels_may_be_numbered(labels: tuple[Any, Any], good: Any) -> None:
+    with pytest.raises(InputError, match="there, name labels by these numbers"):
+        across_folds(learner(favorable_label=good), outcome(labels))
+
+
+def test_searches_scores_and_pipelines_hand_labels_on() -> None:
+    """There a favorable label of a plain array is as clear as in a direct fit."""
+    model = make_pipeline(learner(favorable_label=1)).set_params(memory=None)
+    params = {"pairwisefairclassifier__judgments": JUDGMENTS}
+    search = GridSearchCV(model, {"pairwisefairclassifier__gamma": [0.0]}, cv=FOLDS).fit(PEOPLE, CODES, **params)
+    assert np.array_equal(search.predict_proba(PEOPLE), direct((0, 1), 1).predict_proba(PEOPLE))
+    assert len(cross_val_score(learner(favorable_label=1), PEOPLE, CODES, cv=FOLDS, params={"judgments": JUDGMENTS}))
 
 
 def test_a_refusal_says_what_to_write() -> None:
-    with pytest.raises(InputError, match=r"give 0 or 1\. If .* name both: label_values=\{'good': 1, the other: 0\}"):
+    with pytest.raises(InputError, match=r"give 0 or 1\. Some of scikit-learn, such as cross_val_predict"):
         learner(favorable_label="good").fit(PEOPLE, CODES, judgments=JUDGMENTS)
+    with pytest.raises(InputError, match=r"favorable_label names the outcome 1, .* label_values=\{0: …, 1: …\}"):
+        across_folds(learner(favorable_label=1), outcome((1, 2)))
+    with pytest.raises(InputError, match=r"how good the outcomes 0, 1 are: it is about 'bad', 'good'\. Name the outc"):
+        by_values(("bad", "good"), "bad").fit(PEOPLE, CODES, judgments=JUDGMENTS)
+
+
+SMALL = PEOPLE[:16]
+NAMES: list[Any] = [-1, 0, 1, 2, 3, 0.0, 1.0, 2.5, "0", "1", "deny", "approve", "b", True, False]
+
+
+def test_labels_are_right_or_refused_in_random_settings() -> None:
+    """Whatever names the labels, and whoever hands them on: as good as the user said, or an error."""
+    rng = np.random.default_rng(0)
+    right, refused = Counter[str](), Counter[str]()
+    ordered = Judgments([{"judge": "j", "a": a, "b": a + 8, "answer": "a_at_least_b"} for a in range(8)], people=SMALL)
+    codes = np.tile([0, 1], 8)
+    quick = {"max_thresholds": 1, "tol": 0.1}
+    direct_fits = [learner(**quick, favorable_label=k).fit(SMALL, codes, judgments=ordered) for k in (0, 1)]
+    expected = [fit.predict_proba(SMALL) for fit in direct_fits]
+    for _ in range(260):
+        drawn = [NAMES[k] for k in rng.permutation(len(NAMES))]
+        named = [type(drawn[0])(name) for name in drawn if type(name) is type(drawn[0])]
+        labels = sorted(dict.fromkeys(named))[:2]
+        if len(labels) < 2:
+            continue
+        good = labels[rng.integers(2)]
+        way = str(rng.choice(["favorable_label", "values", "numbers", "other names", "more names"]))
+        route = str(rng.choice(["direct", "array", "pipeline", "folds"]))
+        values = {
+            "values": {label: int(label == good) for label in labels},
+            "numbers": {number: int(label == good) for number, label in enumerate(labels)},
+            "other names": {"deny": int(labels[0] == good), "approve": int(labels[1] == good)},
+            "more names": {label: int(label == good) for label in [*labels, *NAMES] if type(label) is type(good)},
+        }.get(way)
+        model = learner(**quick, favorable_label=good if values is None else None, label_values=values)
+        y = pd.Series([labels[code] for code in codes], index=SMALL.index)
+        try:
+            if route == "folds":
+                half = [(np.arange(16), np.arange(16))]
+                found = cross_val_predict(
+                    model, SMALL, y, cv=half, method="predict_proba", params={"judgments": ordered}
+                )
+            elif route == "pipeline":
+                found = (
+                    make_pipeline(model)
+                    .fit(SMALL, y.to_numpy(), pairwisefairclassifier__judgments=ordered)
+                    .predict_proba(SMALL)
+                )
+            else:
+                fitted = model.fit(SMALL, y if route == "direct" else y.to_numpy(), judgments=ordered)
+                found = fitted.predict_proba(SMALL)
+        except InputError as error:
+            assert "name" in str(error).lower()  # noqa: PT017
+            refused[f"{way}, {route}"] += 1
+            assert way not in ("favorable_label", "values") or route in ("folds", "pipeline")
+            continue
+        right[f"{way}, {route}"] += 1
+        if found.shape[1] == 2 or route == "folds":
+            assert found == pytest.approx(expected[labels.index(good)]), (labels, good, way, route)
+    assert right.total() + refused.total() >= 200
+    assert min(right["favorable_label, direct"], right["values, array"], right["numbers, folds"]) >= 3
+    assert min(refused["favorable_label, folds"], refused["values, folds"], refused["other names, direct"]) >= 3
+
+
+def test_values_and_losses_belong_to_their_labels_in_random_settings() -> None:
+    """Two labels and more, in any order: each outcome has its own value and its own cost, or it is refused."""
+    rng = np.random.default_rng(1)
+    kinds: list[list[Any]] = [list(range(-2, 5)), ["a", "b", "c", "d", "0", "1", "2"], [0.0, 1.0, 2.0, 3.0, 7.0]]
+    agreed = 0
+    for _ in range(300):
+        outcomes, named = (
+            [kind[k] for k in rng.permutation(len(kind))[: rng.integers(2, 5)]]
+            for kind in (kinds[k] for k in rng.integers(0, 3, 2))
+        )
+        if rng.random() < 0.5:
+            named = [*rng.permutation(np.array(outcomes, dtype=object)), *named[:1]]
+        named = list(dict.fromkeys(named))
+        values = dict(zip(named, rng.permuted(np.linspace(0, 1, len(named))).round(3).tolist(), strict=True))
+        loss = pd.DataFrame(rng.uniform(size=(len(values), len(values))), index=list(values), columns=list(values))
+        y = np.array([outcomes[k] for k in [*range(len(outcomes)), *rng.integers(0, len(outcomes), 8)]])
+        params = learner(label_values=values, loss=loss).get_params(deep=False)
+        try:
+            labels = read_labels(y, PEOPLE[: len(y)], FitSettings.of(params), None)
+        except InputError:
+            assert not set(outcomes) <= set(values) or len({type(name) is str for name in values}) > 1
+            continue
+        classes = labels.classes.tolist()
+        assert [classes[code] for code in labels.codes] == y.tolist()
+        for code, costs in zip(labels.codes, labels.losses, strict=True):
+            assert [loss.loc[classes[code], label] for label in classes] == costs.tolist()
+        treated = np.array([1.0, 0.0] if labels.sign < 0 else [0.0, 1.0])
+        if labels.values is not None:  # noqa: PD011
+            treated = labels.values  # noqa: PD011
+        assert [values[label] for label in classes] == treated.tolist()
+        agreed += 1
+    assert agreed > 100
 
 
 @pytest.mark.parametrize(
@@ -184,7 +295,7 @@ def test_a_refusal_says_what_to_write() -> None:
             {"label_values": {"bad": 0, "good": 1}, "favorable_label": "bad"},
             "favorable_label='bad' is not the best label",
         ),
-        ({"label_values": {"bad": 0, "fine": 1}}, "label_values is about 'bad' and 'fine', but the outcomes are 'bad'"),
+        ({"label_values": {"bad": 0, "fine": 1}}, "how good the outcome 'good' is: it is about 'bad', 'fine'"),
     ],
 )
 def test_what_is_wrong_is_told(settings: dict[str, Any], told: str) -> None:

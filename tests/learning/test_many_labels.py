@@ -201,7 +201,10 @@ def test_a_label_that_is_nobodys_outcome_may_be_decided(court: Court) -> None:
 
 def test_labels_that_scikit_learn_numbered_are_the_same_model(court: Court, model: PairwiseFairClassifier) -> None:
     numbers = np.searchsorted(model.classes_, court.outcome)
-    other = PairwiseFairClassifier("tree", gamma=0.1, label_values=VALUES)
+    with pytest.raises(InputError, match="how good the outcomes 0, 1, 2 are"):
+        PairwiseFairClassifier("tree", gamma=0.1, label_values=VALUES).fit(court.people, numbers)
+    values = {number: VALUES[label] for number, label in enumerate(model.classes_)}
+    other = PairwiseFairClassifier("tree", gamma=0.1, label_values=values)
     other.fit(court.people, numbers, judgments=court.judgments)
     assert np.array_equal(other.predict_proba(court.people), model.predict_proba(court.people))
     assert other.favorable_label_ == 2
@@ -221,7 +224,7 @@ def test_values_of_other_numbers_are_not_those_of_the_outcomes(court: Court) -> 
     values = {1: 0, 2: 0.5, 3: 1}
     with pytest.raises(InputError, match="how good the outcome 0 is: it is about 1, 2, 3"):
         PairwiseFairClassifier("tree", label_values=values).fit(court.people, numbers, judgments=court.judgments)
-    with pytest.raises(InputError, match=r"how good the outcomes 0, 1, 2 are: it is about 10, 20, 30.*use text"):
+    with pytest.raises(InputError, match=r"how good the outcomes 0, 1, 2 are: it is about 10, 20, 30.*scikit-learn"):
         PairwiseFairClassifier("tree", label_values={10 * label: value for label, value in values.items()}).fit(
             court.people, numbers, judgments=court.judgments
         )

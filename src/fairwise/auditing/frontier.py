@@ -17,6 +17,7 @@ from fairwise.constraints.violations import NOT_FOLLOWED, status_counts
 from fairwise.errors import InputError, quote
 from fairwise.judgments import Judgments
 from fairwise.learning.large.table import large_table
+from fairwise.learning.preparation import warn_of_unused
 from fairwise.learning.problem import NO_BUDGET
 from fairwise.learning.settings import FitSettings
 from fairwise.numbers import EqualNan
@@ -105,6 +106,7 @@ def frontier(
 
     checked = _checked_settings(settings, model)
     _check(judgments, by, n_jobs, checked)
+    warn_of_unused(checked, judgments, sensitive_features)
     points = _checked_points(gammas, etas, checked)
     judges: list[object] = [None] if by == "panel" else judgments.judges
     in_memory = {

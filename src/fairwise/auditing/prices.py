@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,6 +11,7 @@ import pandas as pd
 
 from fairwise.auditing.error_measure import is_of_amounts
 from fairwise.auditing.scores import positions_of
+from fairwise.callers import warn
 from fairwise.constraints.pairs import PairRows, price_table
 from fairwise.constraints.violations import PRECISION, STATUSES
 from fairwise.errors import InputError
@@ -57,13 +57,13 @@ def followed_by_pair(prices: pd.DataFrame) -> pd.DataFrame:
 
 def honoured_by_judge(prices: pd.DataFrame) -> pd.DataFrame:
     """As :func:`followed_by_judge`, which was called so in version 0.1."""
-    warnings.warn("honoured_by_judge is now followed_by_judge.", FutureWarning, stacklevel=2)
+    warn("honoured_by_judge is now followed_by_judge.", FutureWarning)
     return followed_by_judge(prices)
 
 
 def honoured_by_pair(prices: pd.DataFrame) -> pd.DataFrame:
     """As :func:`followed_by_pair`, which was called so in version 0.1."""
-    warnings.warn("honoured_by_pair is now followed_by_pair.", FutureWarning, stacklevel=2)
+    warn("honoured_by_pair is now followed_by_pair.", FutureWarning)
     return followed_by_pair(prices)
 
 

@@ -82,6 +82,9 @@ class Certificate(EqualNan):
     grid_gap: float = math.nan
     """Of amounts: by how much amounts between those of the grid could lower ``lower_bound``, at most."""
 
+    has_rules: bool = True
+    """Whether there was any rule to keep, of judgments or about groups; without, the model is the plain one."""
+
     below_because: str | None = None
     """Why this model is below ``lower_bound``, where that is not only because it breaks the rules."""
 
@@ -100,7 +103,7 @@ class Certificate(EqualNan):
         if self.kind == "exact":
             lines += [
                 f"Proven lower bound             {self.lower_bound:.4f}   ({self._gap_in_words()})",
-                f"  No mixture of {self.hypothesis_class} that keeps the rules can have a lower error.",
+                f"  No mixture of {self._class_in_words} can have a lower error.",
             ]
         else:
             lines += [
@@ -128,6 +131,10 @@ class Certificate(EqualNan):
             lines.append(f"  {self.predicted_in_words()}")
         lines.append(f"Oracle calls                   {self.oracle_calls}")
         return "\n".join([*lines, *(f"Warning: {warning}" for warning in self.warnings)])
+
+    @property
+    def _class_in_words(self) -> str:
+        return f"{self.hypothesis_class} that keeps the rules" if self.has_rules else self.hypothesis_class
 
     @property
     def _decided(self) -> str:
@@ -172,7 +179,7 @@ class Certificate(EqualNan):
     def proved_in_words(self) -> str:
         """What is proved about the error, in a sentence or two."""
         if self.kind == "exact":
-            none = f"no mixture of {self.hypothesis_class} that keeps the rules"
+            none = f"no mixture of {self._class_in_words}"
             return f"Proved: {none} has an error below {self.lower_bound:.4f} on these people."
         return f"Not proved that nothing is better: this was a heuristic search over {self.hypothesis_class}."
 

@@ -39,8 +39,10 @@ def compile_kernels() -> None:
         paper.fit(file, "outcome", judgments=judgments)
         table.assign(outcome=outcome, who=np.arange(60)).to_parquet(file)
         paper.fit(LargeTable(file, outcome="outcome", id="who"), None, judgments=Judgments(rows))
-    paper.set_params(label_values={0: 0, 1: 0.5, 2: 1})
-    paper.fit([table.assign(outcome=outcome + (people[:, 1] > 0))], "outcome", judgments=judgments)
+    values, three = {0: 0, 1: 0.5, 2: 1}, outcome + (people[:, 1] > 0)
+    paper.set_params(label_values=values)
+    paper.fit([table.assign(outcome=three)], "outcome", judgments=judgments)
+    PairwiseFairClassifier("linear", label_values=values, max_iter=2).fit(people, three, judgments=judgments)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib.metadata import version
+from pathlib import Path
 
 from fairwise.loading import collection_paused
 
@@ -40,5 +42,26 @@ def compilation_announced() -> Iterator[None]:
 
 @cache
 def _announce() -> None:
-    """Say it once, on the level that is seen where nobody has set up logging; not as a warning, as nothing is wrong."""
+    """Log it once after each install or update, on the level that is seen where nobody has set up logging.
+
+    Each process compiles only the loops it needs, so several processes come here after one install. A file beside the
+    compiled loops remembers that one of them has announced it.
+    """
+    here = Path(__file__).parent
+    changed = max(file.stat().st_mtime_ns for file in here.rglob("*.py"))
+    name = f"fairwise-{version('fairwise')}-numba-{numba.__version__}-{changed}.announced"
+    own: str = numba.config.CACHE_DIR  # type: ignore[attr-defined]
+    for folder in (own, here / "__pycache__", Path.home() / ".cache" / "fairwise"):
+        if folder:
+            try:
+                Path(folder).mkdir(parents=True, exist_ok=True)
+                for earlier in Path(folder).glob("fairwise-*.announced"):
+                    if earlier.name != name:
+                        earlier.unlink(missing_ok=True)
+                (Path(folder) / name).touch(exist_ok=False)
+            except FileExistsError:
+                return
+            except OSError:  # not to be written to
+                continue
+            break
     _log.warning("%s", COMPILING)

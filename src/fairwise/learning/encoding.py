@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from math import fsum
@@ -12,6 +11,7 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 import pandas as pd
 
+from fairwise.callers import warn
 from fairwise.errors import InputError, quote
 from fairwise.learning.oracles.base import FloatArray, IntArray
 from fairwise.tables.columns import PLURALS, Kind, kind_of, microseconds, nearly, nearly_in_words
@@ -328,11 +328,10 @@ def _learn_categories(series: pd.Series, column: _Texts) -> CategoryColumn:
             words = nearly_in_words(name, kind, len(categories), int(counts[others].sum()), int(counts.sum()))
             for first in np.flatnonzero(np.append(others, False)[column.codes])[:1]:
                 words += f" The first is {series.iloc[first]!r}, of person {quote(series.index[first])}."
-            warnings.warn(
+            warn(
                 f"{words} To read {PLURALS[kind]}, and what is none as missing: people[{name!r}] = "
                 f'pd.to_{"numeric" if kind == "number" else "datetime"}(people[{name!r}], errors="coerce"). If '
                 'categories are meant: astype("category").',
-                stacklevel=4,
             )
     if len(categories) > MAX_CATEGORIES:
         raise InputError(
@@ -360,8 +359,7 @@ def _encode_categories(column: CategoryColumn, values: _Texts, out: FloatArray, 
     first = unknown[0]
     value = "a missing value" if missing[first] else repr(values.texts[values.codes[first]])
     rows = "1 row" if len(unknown) == 1 else f"{len(unknown)} rows"
-    warnings.warn(
+    warn(
         f"Column {column.name!r}: {value} was never seen in training ({rows}); it counts as none of the known "
         "categories.",
-        stacklevel=4,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -10,6 +9,7 @@ import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 
+from fairwise.callers import warn
 from fairwise.constraints.certificate import Certificate
 from fairwise.constraints.pairs import Weighting
 from fairwise.errors import InputError, quote
@@ -17,7 +17,7 @@ from fairwise.judgments import Judgments
 from fairwise.learning.large.passes import joblib_on
 from fairwise.learning.large.table import LargeTable, large_table
 from fairwise.learning.model.fitted import FittedMixture
-from fairwise.learning.preparation import prepare
+from fairwise.learning.preparation import prepare, warn_of_unused
 from fairwise.learning.settings import JudgeBudgets, LabelValues, MaxThresholds, Params
 from fairwise.learning.solvers.progress import FitProgress, Watch
 from fairwise.tables.frames import to_pandas
@@ -53,9 +53,9 @@ class PairwiseFairClassifier(FittedMixture):
     label_values : dict or None
         How good each label is for the person, from 0 to 1: ``{"deny": 0, "conditions": 0.6, "release": 1}``. Needed
         for more than two labels as soon as there are judgments: these are then about ``sum_k P(label k) value_k``.
-        Labels that are nobody's outcome may be decided, too. Of two labels it is needed instead of ``favorable_label``
-        where scikit-learn numbers the labels 0 and 1 before it fits, as ``cross_val_predict`` of probabilities,
-        ``VotingClassifier``, ``StackingClassifier``, ``BaggingClassifier`` and ``OneVsRestClassifier`` do.
+        Names every outcome as it is in ``y``; labels that are nobody's outcome may be decided, too. Where scikit-learn
+        numbers labels before it fits, as ``cross_val_predict`` of probabilities and ``VotingClassifier`` do, name them
+        by these numbers, ``{0: 0, 1: 1}``; of two labels it is needed there instead of ``favorable_label``.
     loss : DataFrame or None
         What deciding the label of a column costs where the outcome of the row is right, from 0 up; None: 1 for any
         other than the right one. The certificate's errors are then mean costs, ``tol`` and prices in the same units.
@@ -191,10 +191,11 @@ class PairwiseFairClassifier(FittedMixture):
         DataFrame or an iterator of DataFrames, and their outcome as the name of a column (``docs/large_data.md``).
         ``client`` is that of a dask cluster, whose workers then share the work.
 
-        ``callback`` is called after every iteration with a :class:`~fairwise.learning.solvers.progress.FitProgress`;
-        if it returns True, the search ends with what is known by then. So it does at Ctrl-C: once there is a mixture,
-        the best so far is kept, with a warning and ``certificate_.stopped == "interrupted"``, and ``fit`` returns. What
-        is proved of it is as true as of any other. A second Ctrl-C within two seconds stops everything.
+        ``callback`` is called after every iteration at the gamma asked for, with a
+        :class:`~fairwise.learning.solvers.progress.FitProgress`; if it returns True, the search ends with what is known
+        by then. So it does at Ctrl-C: once there is a mixture, the best so far is kept, with a warning and
+        ``certificate_.stopped == "interrupted"``, and ``fit`` returns. What is proved of it is as true as of any other.
+        A second Ctrl-C within two seconds stops everything.
 
         Nothing of an earlier fit is touched unless this one succeeds.
         """
@@ -205,6 +206,7 @@ class PairwiseFairClassifier(FittedMixture):
             raise InputError(
                 f"callback={quote(callback)} is not allowed: it must be a function of one argument, or None."
             )
+        warn_of_unused(params, judgments, sensitive_features)
         watch = Watch(verbose=self.verbose, callback=callback)
         large = large_table(X, y)
         with compilation_announced():
@@ -253,4 +255,4 @@ def warn_of(certificate: Certificate) -> None:
     """Give a certificate's warnings; of a proven optimum there is nothing to do about them, and it says them itself."""
     if certificate.kind == "heuristic" or certificate.stopped != "gap":
         for warning in certificate.warnings:
-            warnings.warn(warning, ConvergenceWarning, stacklevel=3)
+            warn(warning, ConvergenceWarning)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pandas as pd
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_array, column_or_1d
 
+from fairwise.callers import may_number_labels
 from fairwise.errors import InputError, JudgmentsError, quote
 from fairwise.judgments import Judgments
 from fairwise.learning.encoding import LARGEST_EXACT, TOO_FINE, all_finite
@@ -32,10 +34,11 @@ _WITHOUT_IDS = (
     f'by="position"). {_INSIDE}'
 )
 
-_NUMBERED = (
-    " If your own labels were numbered on the way here, as by cross_val_predict or VotingClassifier, name both: "
-    "label_values={{{}: 1, the other: 0}}."
+NUMBERED = (
+    "Some of scikit-learn, such as cross_val_predict and VotingClassifier, numbers labels from 0 on in sorted order "
+    "before it fits: there, name labels by these numbers."
 )
+"""What to do where scikit-learn stands between a user and a fit."""
 
 
 def as_table(X: object, *, finite: bool = True) -> pd.DataFrame:
@@ -239,38 +242,57 @@ def favorable_sign(settings: FitSettings, classes: ClassArray, judgments: Judgme
     if favorable is None and judgments is not None and judgments.has_ordered:
         raise InputError(
             "Some answers are ordered ('A at least as well as B'), so it must be known which outcome is the good "
-            f"one: give favorable_label={_listed(classes, 'or')}."
+            f"one: give favorable_label={listed(classes.tolist(), ' or ')}."
         )
     return -1.0 if favorable == 0 else 1.0
 
 
 def favorable_class(favorable_label: Any, label_values: LabelValues | None, classes: ClassArray) -> int | None:
-    """Position of the good one among the two classes, in their sorted order; None where nothing says so.
-
-    Some of scikit-learn (``cross_val_predict``, ``VotingClassifier`` …) numbers the labels 0 and 1 in sorted order
-    before it hands them on. Then the good one can be told only if both labels are known: by ``label_values``.
-    """
-    numbered = classes.tolist() == [0, 1]
+    """Position of the good one among the two classes, in their sorted order; None where nothing says so."""
+    labels = classes.tolist()
     if label_values is not None:
-        labels, good = sorted(label_values), favorable_of(label_values)
-        if numbered or labels == classes.tolist():
-            return labels.index(good)
-        raise InputError(
-            f"label_values is about {labels[0]!r} and {labels[1]!r}, but the outcomes are {_listed(classes, 'and')}."
-        )
+        refuse_unnamed(label_values, classes)
+        return int(labels.index(favorable_of(label_values)))
     if favorable_label is None:
         return None
-    matches = [np.ndim(favorable_label) == 0 and value == favorable_label for value in classes.tolist()]
+    matches = [np.ndim(favorable_label) == 0 and value == favorable_label for value in labels]
     if not any(matches):
         raise InputError(
-            f"favorable_label={quote(favorable_label)} is not one of the outcomes: give {_listed(classes, 'or')}."
-            + (_NUMBERED.format(quote(favorable_label)) if numbered else "")
+            f"favorable_label={quote(favorable_label)} is not one of the outcomes: give {listed(labels, ' or ')}."
+            + numbered_hint(labels)
         )
     return matches.index(True)
 
 
-def _listed(classes: ClassArray, word: str) -> str:
-    return f" {word} ".join(map(repr, classes.tolist()))
+def refuse_unnamed(label_values: LabelValues, classes: ClassArray) -> None:
+    """Refuse names of labels that are not those of the outcomes; of two outcomes, others may be decided besides."""
+    labels = classes.tolist()
+    unnamed = [label for label in labels if label not in label_values]
+    if unnamed:
+        outcomes = f"outcome{'s' if len(unnamed) > 1 else ''} {listed(unnamed)}"
+        raise InputError(
+            f"label_values does not say how good the {outcomes} {'are' if len(unnamed) > 1 else 'is'}: it is about "
+            f"{listed(sorted(label_values))}. Name the outcomes as they are in y." + numbered_hint(labels)
+        )
+
+
+def may_be_numbered(y: object, classes: ClassArray) -> bool:
+    """Return whether scikit-learn may have numbered these outcomes: it hands on a plain array of 0, 1 and so on.
+
+    A Series, a list or numbers of another type were never numbered, nor was what is given to ``fit`` directly.
+    """
+    plain = isinstance(y, np.ndarray) and y.dtype.kind in "iu"
+    return plain and classes.tolist() == list(range(len(classes))) and may_number_labels()
+
+
+def numbered_hint(labels: list[Any]) -> str:
+    """A sentence about scikit-learn's numbers, where outcomes are 0, 1 and so on."""
+    return f" {NUMBERED}" if labels == list(range(len(labels))) else ""
+
+
+def listed(labels: Sequence[Any], separator: str = ", ") -> str:
+    """The first labels, as a message shows them."""
+    return separator.join([*map(repr, labels[:6]), *(["…"] if len(labels) > 6 else [])])
 
 
 def judged_table(

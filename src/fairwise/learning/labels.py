@@ -7,24 +7,21 @@ for ``k`` labels. For two labels that one column is a vector ``(…,)``, the pap
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Real
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from fairwise.constraints.groups import VALUE
 from fairwise.errors import InputError, quote
 from fairwise.judgments import Judgments
 from fairwise.learning import inputs
+from fairwise.learning.inputs import listed
 from fairwise.learning.oracles.base import ClassArray, FloatArray, IntArray
 from fairwise.learning.settings import FitSettings, LabelValues
 
 MOST_LABELS = 64
-_NUMBERED = (
-    " If scikit-learn numbered the outcomes from 0 on, labels that are numbers cannot be told from those: use text."
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,14 +46,21 @@ class Labels:
 
 def read_labels(y: object, table: pd.DataFrame, settings: FitSettings, judgments: Judgments | None) -> Labels:
     """Outcomes, values and losses of labels, checked against each other."""
-    return labels_of(*inputs.outcome_labels(y, table), settings, judgments)
+    codes, classes = inputs.outcome_labels(y, table)
+    if inputs.may_be_numbered(y, classes):
+        _refuse_ambiguous(settings, classes.tolist())
+    return labels_of(codes, classes, settings, judgments)
 
 
 def labels_of(codes: IntArray, classes: ClassArray, settings: FitSettings, judgments: Judgments | None) -> Labels:
     """The same for people whose outcomes are these of the outcomes that occur, ``classes``, which are sorted."""
     declared = settings.label_values
-    if declared is not None and max(len(declared), len(classes)) > 2:
-        codes, classes = _among(declared, codes, classes)
+    if declared is not None:
+        inputs.refuse_unnamed(declared, classes)
+        if len(declared) > len(classes):  # labels that are nobody's outcome may be decided, too
+            labels = sorted(declared)
+            place = np.array([labels.index(label) for label in classes.tolist()], dtype=np.intp)
+            codes, classes = place[codes], np.array(labels, dtype=object if classes.dtype == object else None)
     if len(classes) > MOST_LABELS:
         raise InputError(
             f"The outcomes have {len(classes)} different values; at most {MOST_LABELS} labels can be decided between. "
@@ -74,26 +78,36 @@ def labels_of(codes: IntArray, classes: ClassArray, settings: FitSettings, judgm
 
 
 def class_values(label_values: LabelValues, classes: ClassArray) -> FloatArray:
-    """How good each class is ``(k,)``; classes that scikit-learn numbered are the labels in sorted order."""
-    return np.array([float(label_values[label]) for label in sorted(label_values)][: len(classes)])
+    """Return how good each class is ``(k,)``."""
+    inputs.refuse_unnamed(label_values, classes)
+    return np.array([float(label_values[label]) for label in classes.tolist()])
 
 
-def _among(declared: LabelValues, codes: IntArray, found: ClassArray) -> tuple[IntArray, ClassArray]:
-    """The same outcomes among all labels that may be decided, also those that are nobody's."""
-    labels = sorted(declared)
-    numbered = found.tolist() == list(range(len(labels)))
-    are_numbers = all(isinstance(label, Real) for label in labels)
-    if found.tolist() == labels or (numbered and not are_numbers):  # as they are, or as scikit-learn numbers them
-        return codes, found
-    unknown = [label for label in found.tolist() if label not in labels]
-    if unknown:
-        told = f"outcome {quote(unknown[0])} is" if len(unknown) == 1 else f"outcomes {_listed(unknown)} are"
-        raise InputError(
-            f"label_values does not say how good the {told}: it is about {_listed(labels)}."
-            + (_NUMBERED if numbered else "")
-        )
-    place = np.array([labels.index(label) for label in found.tolist()], dtype=np.intp)
-    return place[codes], np.array(labels, dtype=object if found.dtype == object else None)
+def _refuse_ambiguous(settings: FitSettings, classes: list[int]) -> None:
+    """Refuse labels by number where scikit-learn may have numbered the outcomes, unless all of them are named.
+
+    ``favorable_label=1`` is the second label of 0 and 1, but the first of 1 and 2, which scikit-learn also hands on as
+    0 and 1. Only a setting that names every outcome, and nothing else, says which of the two is meant.
+    """
+    rules = settings.group_constraints
+    for name, labels in (("label_values", settings.label_values), ("loss", getattr(settings.loss, "columns", None))):
+        if labels is not None and len(labels) == len(classes):
+            return  # checked against the outcomes elsewhere
+        if labels is not None and set(labels) > set(classes):
+            raise InputError(
+                f"{name} names {listed(list(labels))}, but scikit-learn hands on the outcomes "
+                f"{listed(classes)} as numbers, which may be yours or count the labels that occur. {inputs.NUMBERED}"
+            )
+    named = {"favorable_label": [] if settings.favorable_label is None else [settings.favorable_label]}
+    named["group_constraints"] = [label for label in rules if label != VALUE] if isinstance(rules, Mapping) else []
+    for name, labels in named.items():
+        for label in set(labels) & set(classes):
+            values = ", ".join(f"{number}: …" for number in classes)
+            raise InputError(
+                f"{name} names the outcome {label!r}, but scikit-learn hands on the outcomes {listed(classes)} as "
+                f"numbers, which may be yours or count your labels in sorted order: name all of them, "
+                f"label_values={{{values}}}. {inputs.NUMBERED}"
+            )
 
 
 def _refuse_unvalued(settings: FitSettings, classes: ClassArray, judgments: Judgments | None) -> None:
@@ -102,7 +116,7 @@ def _refuse_unvalued(settings: FitSettings, classes: ClassArray, judgments: Judg
         return
     example = ", ".join(f"{label!r}: {value:.2g}" for label, value in _even(classes.tolist()[:4]))
     raise InputError(
-        f"There are {len(classes)} different outcomes, {_listed(classes.tolist())}: to treat people well or badly it "
+        f"There are {len(classes)} different outcomes, {listed(classes.tolist())}: to treat people well or badly it "
         "must be known how good each is for the person, from 0 to 1: give label_values={"
         f"{example}{', …' if len(classes) > 4 else ''}}} instead of favorable_label."
     )
@@ -122,17 +136,15 @@ def loss_matrix(loss: object, classes: ClassArray) -> FloatArray:
             "outcome that may be right and a column for each label that may be decided; None: 0 if right, otherwise 1."
         )
     labels = classes.tolist()
-    numbered = labels == list(range(len(labels))) and 0 not in loss.columns
     axes = {"rows": loss.index.tolist(), "columns": loss.columns.tolist()}
-    if numbered and len(loss.index) == len(loss.columns) == len(labels):  # by scikit-learn, in sorted order
-        axes = {name: [sorted(axis).index(label) for label in axis] for name, axis in axes.items()}
     for name, axis in axes.items():
         if len(axis) != len(labels) or set(axis) != set(labels):  # 1, 1.0 and True are one label
             raise InputError(
-                f"loss: its {name} are {_listed(axis)}, but the labels are {_listed(labels)}: each must be there once."
+                f"loss: its {name} are {listed(axis)}, but the labels are {listed(labels)}: each must be there once."
+                + inputs.numbered_hint(labels)
             )
     try:
-        matrix = loss.set_axis(axes["rows"], axis=0).set_axis(axes["columns"], axis=1).astype(float)
+        matrix = loss.astype(float)
     except (TypeError, ValueError):
         raise InputError("loss: a cost is no number.") from None
     costs: FloatArray = matrix.loc[labels, labels].to_numpy()
@@ -145,8 +157,3 @@ def loss_matrix(loss: object, classes: ClassArray) -> FloatArray:
     if not costs.any():
         raise InputError("loss: every cost is 0, so there is nothing to learn.")
     return costs
-
-
-def _listed(labels: Sequence[Any]) -> str:
-    words = [repr(label) for label in labels[:6]]
-    return ", ".join([*words, *(["…"] if len(labels) > 6 else [])])

@@ -16,7 +16,7 @@ from fairwise.judgments import Judgments
 from fairwise.learning.amounts import LOSSES, MOST_AMOUNTS, Amounts
 from fairwise.learning.estimator import PairwiseFairClassifier, warn_of
 from fairwise.learning.model.fitted_amounts import AmountsOfPeople, FittedAmounts
-from fairwise.learning.preparation import prepare
+from fairwise.learning.preparation import prepare, warn_of_unused
 from fairwise.learning.settings import AllowedWords, JudgeBudgets, MaxThresholds, count
 from fairwise.learning.solvers.progress import FitProgress, Watch
 
@@ -134,6 +134,7 @@ from the mixture, limit the bound
         people = AmountsOfPeople.of(X, y, sample_weight)
         X, amounts = people.table, Amounts.asked(people.amounts, self.get_params(deep=False))
         model = self.as_classifier()
+        warn_of_unused(self.get_params(deep=False), judgments, sensitive_features)
         watch = Watch(verbose=self.verbose, callback=callback)
         with compilation_announced():
             prepared = prepare(

@@ -79,7 +79,7 @@ def _outcomes(connection: sa.Connection, changes: Sequence[Change]) -> list[Any]
             outcomes[place] = attempt(change)
     for together, places in kinds.items():
         items = [changes[place].item for place in places]  # type: ignore[attr-defined]
-        results = attempt(lambda connection, together=together, items=items: together(connection, items))
+        results = attempt(lambda connection, run=together, of=items: run(connection, of))  # type: ignore[misc]
         if isinstance(results, Exception):
             results = [attempt(changes[place]) for place in places]
         for place, result in zip(places, results, strict=True):

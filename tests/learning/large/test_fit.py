@@ -217,11 +217,12 @@ def test_dates_and_what_is_missing_are_read_as_in_memory(make_crowd: Callable[..
     as_text = whole.table.assign(debts=texts)
     as_text.to_parquet(tmp_path / "people.parquet", row_group_size=130)
     chunks = [as_text.iloc[:300], as_text.iloc[300:]]
-    for source, asked in [
-        (str(tmp_path / "people.parquet"), {"na_values": ["?"], "numeric": ["debts"]}),
-        (chunks, {"numeric": ["debts"]}),
+    path = str(tmp_path / "people.parquet")
+    for large in [
+        LargeTable(path, outcome="paid", na_values=["?"], numeric=["debts"]),
+        LargeTable(chunks, outcome="paid", numeric=["debts"]),
     ]:
-        model = whole.in_blocks(LargeTable(source, outcome="paid", **asked), favorable_label=1)
+        model = whole.in_blocks(large, favorable_label=1)
         assert model.columns_.equals(expected.columns_)
         same_models(model, expected, people)
     with pytest.warns(UserWarning, match=rf"'debts' is read as \d+ categories, because {bad.sum()} of 700 .*numeric="):

@@ -79,7 +79,7 @@ def fitted_points(seed: int) -> list[dict[str, Any]]:
     n = int(rng.integers(12, 40))
     people = pd.DataFrame(rng.integers(0, 4, (n, 2)), columns=["x", "z"], index=[f"c{k}" for k in range(n)])
     outcome = pd.Series((people["x"] + rng.normal(0, 1.5, n) > 1.5).astype(int), people.index)
-    outcome.iloc[:2] = 0, 1
+    outcome.iloc[0], outcome.iloc[1] = 0, 1
     pairs = {tuple(sorted(rng.choice(people.index, 2, replace=False))) for _ in range(int(rng.integers(5, 30)))}
     lines = [(f"j{k % 3}", a, b, rng.choice(["same", "a_at_least_b"])) for k, (a, b) in enumerate(sorted(pairs))]
     judgments = Judgments(pd.DataFrame(lines, columns=["judge", "a", "b", "answer"]))
@@ -93,7 +93,7 @@ def fitted_points(seed: int) -> list[dict[str, Any]]:
         n_not_followed=0,
     )
     rows = curve[["error", "followed", "not_followed"]].to_dict("records")
-    return [{**point(0.01 * k, 0.0, []), **row} for k, row in enumerate(rows)]
+    return [point(0.01 * k, 0.0, []) | {str(name): value for name, value in row.items()} for k, row in enumerate(rows)]
 
 
 def offered(points: list[dict[str, Any]], study: Path) -> list[FrontierPoint]:

@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pytest
@@ -139,13 +139,14 @@ def test_closing_is_next_only_when_what_the_study_wants_is_there(console: Operat
                     "simulated": bool(rng.random() < 0.2),
                 }
                 connection.execute(sa.insert(participants), person)
-                finished[person["relation"]] += person["stage"] == Stage.FINISHED and not person["simulated"]
+                counts = person["stage"] == Stage.FINISHED and not person["simulated"]
+                finished[cast("str | None", person["relation"])] += int(counts)
             steps = checklist(connection, study, Standing(StudyState.OPEN))
             change.rollback()
         (collect,) = (step for step in steps if step.name == "collect")
         upcoming = next(step for step in steps if not step.done and step.name in ("collect", "close"))
-        enough = limit > 0 and finished.total() >= limit
-        if not limit and sum(number or 0 for number in most.values()) and None not in most.values():
+        enough = bool(limit > 0 and finished.total() >= limit)
+        if not limit and None not in most.values() and any(most.values()):
             enough = all(finished[name] >= (number or 0) for name, number in most.items())
         assert upcoming.name == ("close" if enough else "collect")
         assert collect.finished == finished.total()

@@ -209,7 +209,14 @@ class LearningOptions:
 def read_label_values(path: Path, labels: Iterable[object]) -> dict[object, float]:
     """Read how good each label is from a CSV file with the columns label and value; labels as these are written."""
     written = {str(label): label for label in labels}
-    return {written.get(row["label"], row["label"]): row["value"] for row in read_decisions(path)}
+    rows = read_decisions(path)
+    unnamed = written.keys() - {row["label"] for row in rows}
+    if unnamed:
+        raise InputError(
+            f"{path}: does not say how good the outcome {min(unnamed)!r} is; its labels are "
+            f"{', '.join(row['label'] for row in rows)}. Name every outcome as it is written in the table."
+        )
+    return {written.get(row["label"], row["label"]): row["value"] for row in rows}
 
 
 DaskAddress = Annotated[

@@ -55,8 +55,9 @@ class PeopleOptions:
         from fairwise.tables.people_file import PeopleFile
 
         drop = names(self.drop)
-        reading = {"numeric": names(self.numeric), "na_values": names(self.na_values)}
-        file = PeopleFile.read(self.people, self.id, self.outcome, *drop, *used, **reading)
+        columns = (self.outcome, *drop, *used)
+        numeric, na_values = names(self.numeric), names(self.na_values)
+        file = PeopleFile.read(self.people, self.id, *columns, numeric=numeric, na_values=na_values)
         outcome = (
             _amounts(file, self.outcome) if amounts else file.outcome(self.outcome, several=several, of_more=_OF_MORE)
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -12,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fairwise.callers import warn
 from fairwise.errors import InputError, JudgmentsError
 from fairwise.learning.encoding import CategoryColumn, NumberColumn, TableEncoder, fill_of, scale_of
 from fairwise.learning.large.blocks import Block
@@ -231,7 +231,7 @@ def _column(position: int, name: str, own: NumberSums, sums: Sums) -> NumberColu
                 words += f" LargeTable(…, numeric=[{name!r}]) reads numbers, and what is none as missing."
             else:
                 words += " Keep it as dates in the file to have it read so."
-            warnings.warn(words, stacklevel=2)
+            warn(words)
         return CategoryColumn(name, tuple(categories), marks_missing)
     known = sums.n_rows - own.n_missing
     if known == 0:

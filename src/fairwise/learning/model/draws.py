@@ -88,9 +88,12 @@ class LabelPredictions:
         """Labels drawn with these probabilities, the same in any batch and order.
 
         ``"independent"``: one draw per person, keyed on ``random_state`` and their encoded row. ``"shared"``: one draw
-        for everyone, keyed on ``random_state`` alone (it is that of a row without columns), so that the labels of two
-        people differ with a probability no larger than the difference of theirs (``docs/concepts/randomised.md``).
-        Of more than two labels the best come first.
+        for everyone, keyed on ``random_state`` alone (it is that of a row without columns). Two people whose
+        probabilities are equal then have the same label. Of two labels, theirs differ with a probability that is the
+        difference of their probabilities. Of more, labels are ordered by value: for each level of value, the
+        probability that just one of two people reaches it is the difference of their probabilities of reaching it.
+        The values of their labels then differ as little on average as they can, but the labels may differ more often
+        than the mean values do (``docs/concepts/randomised.md``).
         """
         DRAWS.check("draw", draw)
         rows = self._rows(X)

@@ -25,6 +25,7 @@ from sklearn import __version__ as sklearn_version
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
 
+from fairwise.callers import warn
 from fairwise.constraints.certificate import Certificate
 from fairwise.constraints.violations import STATUSES, WORDS_OF_0_1
 from fairwise.errors import ModelFileError, ModelKindError, ModelVersionWarning
@@ -86,10 +87,9 @@ def save(
     document, unknown = _document(model), set[str]()
     _write_whole(path, "model", lambda draft: unknown.update(_write(document, draft, type(model))))
     if unknown:
-        warnings.warn(
+        warn(
             f"{path}: saved, but it holds types that are not known to be safe, so that loading must name them: "
-            f"load(path, trusted={sorted(unknown)}).",
-            stacklevel=3,
+            f"load(path, trusted={sorted(unknown)})."
         )
 
 
@@ -117,11 +117,10 @@ def load(
         _set_prices(model, _read_prices(prices))
     if versions:
         saved, here = (" and ".join(f"{name} {pair[i]}" for name, pair in versions.items()) for i in (0, 1))
-        warnings.warn(
+        warn(
             f"{path}: saved with {saved}, opened with {here}. Its probabilities may differ: compare some with earlier "
             "ones, or fit again.",
             ModelVersionWarning,
-            stacklevel=3,
         )
     return model
 

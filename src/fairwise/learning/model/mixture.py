@@ -46,6 +46,7 @@ def certify(
     gamma: float,
     eta: float | None,
     weighting: Weighting,
+    has_rules: bool = True,
     amounts: Amounts | None = None,
 ) -> Certificate:
     """Measure the mixture on the judged people (``favorable`` is ``(m,)``) and say what the solver proved.
@@ -78,6 +79,7 @@ def certify(
         simulated=are_simulated(rows.answers["judge"].unique()),
         stopped=solution.stopped,
         max_classifiers=solution.max_classifiers,
+        has_rules=has_rules,
         warnings=tuple(_warnings(solution, amounts)),
     )
 
@@ -206,6 +208,7 @@ class Measurement:
             gamma=gamma,
             eta=eta,
             weighting=weighting,
+            has_rules=len(self._prepared.problem) > 0,
             amounts=amounts,
         )
 

@@ -140,7 +140,7 @@ class ColumnGeneration:
 
     def _warm_up(self, problem: Problem, limits: Limits) -> None:
         """Short searches that fill the pool of a heuristic: from larger gammas down, and once by the dynamics."""
-        short = replace(limits, max_iter=min(_WARM_UP, limits.max_iter))
+        short = replace(limits, max_iter=min(_WARM_UP, limits.max_iter), preliminary=True)
         for gamma in _APPROACH:
             if problem.gamma < gamma < self._smallest_gamma and not limits.over():
                 self._descend(nearby := problem.at(gamma), self._start(nearby, short), short)
@@ -162,7 +162,7 @@ class ColumnGeneration:
             improved = self._improve(problem, search, limits)
             largest = float(self.pool.row_values(search.master.weights)[: problem.n_pairs].max(initial=0.0))
             search.trajectory.append(Iteration(search.master.value, largest, search.gap))
-            self._report(problem, search, limits.watch)
+            self._report(problem, search, limits)
             if search.gap <= limits.tol:
                 self._prefer_duals(problem, search)
                 return self._solution(search, "gap")
@@ -207,14 +207,15 @@ class ColumnGeneration:
         gaps = [iteration.gap for iteration in search.trajectory]
         return gained_nothing(patience) and min(gaps[-patience:]) >= min(gaps[:-patience])
 
-    def _report(self, problem: Problem, search: Search, watch: Watch | None) -> None:
-        if watch is not None:
-            watch.report(
+    def _report(self, problem: Problem, search: Search, limits: Limits) -> None:
+        if limits.watch is not None:
+            limits.watch.report(
                 gamma=problem.gamma,
                 error=search.master.value,
                 bound=search.bound if self._oracle.exact else np.nan,
                 gap=search.gap,
                 n_classifiers=int(np.count_nonzero(search.master.weights)),
+                preliminary=limits.preliminary,
             )
 
     def _improve(self, problem: Problem, search: Search, limits: Limits) -> bool:

@@ -289,8 +289,8 @@ class _OpenGame:
     def report(self, watch: Watch) -> None:
         last = self.rounds[-1]
         proven = self._bound if self._oracle.exact else np.nan
-        facts = {"error": last.error, "bound": proven, "gap": last.gap}
-        watch.report(gamma=self._problem.gamma, n_classifiers=len(self._members), **facts)
+        size = len(self._members)
+        watch.report(gamma=self._problem.gamma, error=last.error, bound=proven, gap=last.gap, n_classifiers=size)
 
     def solution(self, stopped: Stopped) -> Solution:
         """What the rounds played so far come to."""

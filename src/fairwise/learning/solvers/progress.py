@@ -23,9 +23,10 @@ _last_kept = -_SOON  # when an interrupted search was last kept, on the monotoni
 class FitProgress:
     """What is known after one iteration of column generation, or one round of the paper's game.
 
-    ``error`` is that of the best mixture so far at ``gamma``: the one asked for or, where a heuristic approaches a
-    small one from above, a larger one. ``bound`` is proven, and NaN where the oracle is not exact; ``gap`` is what the
-    search looks at, proven or not, and NaN where it did not look. ``seconds`` count from the beginning of the fit.
+    ``error`` is that of the best mixture so far at ``gamma``. A heuristic approaches a small one from above: such
+    iterations are logged and counted, and a callback sees only those at the gamma asked for. ``bound`` is proven, and
+    NaN where the oracle is not exact; ``gap`` is what the search looks at, proven or not, and NaN where it did not
+    look. ``seconds`` count from the beginning of the fit.
     """
 
     iteration: int
@@ -58,14 +59,16 @@ class Watch:
         self._verbose, self._callback = verbose, callback
         self._started, self._iteration = monotonic(), 0
 
-    def report(self, *, gamma: float, error: float, bound: float, gap: float, n_classifiers: int) -> None:
-        """Tell how far it is; raises SearchEnded where the callback wants no more."""
+    def report(
+        self, *, gamma: float, error: float, bound: float, gap: float, n_classifiers: int, preliminary: bool = False
+    ) -> None:
+        """Log how far it is, and unless it is preliminary call back; raise SearchEnded if the callback returns True."""
         self._iteration += 1
         seconds = monotonic() - self._started
         progress = FitProgress(self._iteration, gamma, error, bound, gap, n_classifiers, seconds)
         seldom = str(self._iteration).rstrip("0") in ("1", "2", "5")
         self._tell(progress, logging.INFO if seldom else logging.DEBUG)
-        if self._callback is not None and self._callback(progress):
+        if not preliminary and self._callback is not None and self._callback(progress):
             raise SearchEnded
 
     def ended(self, why: Stopped) -> None:

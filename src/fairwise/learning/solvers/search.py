@@ -22,6 +22,8 @@ class Limits:
     max_iter: int
     deadline: float
     watch: Watch | None = None
+    preliminary: bool = False
+    """Whether the search only fills the pool for another one, so that no callback may end it by its gap."""
 
     def over(self) -> bool:
         return monotonic() > self.deadline
