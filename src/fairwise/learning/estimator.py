@@ -206,7 +206,6 @@ class PairwiseFairClassifier(FittedMixture):
             raise InputError(
                 f"callback={quote(callback)} is not allowed: it must be a function of one argument, or None."
             )
-        warn_of_unused(params, judgments, sensitive_features)
         watch = Watch(verbose=self.verbose, callback=callback)
         large = large_table(X, y)
         with compilation_announced():
@@ -222,6 +221,7 @@ class PairwiseFairClassifier(FittedMixture):
                 self.n_people_ = len(prepared.people)
                 self.set_solution(X, prepared, solution)
         watch.ended(self.certificate_.stopped)
+        warn_of_unused(params, judgments, sensitive_features)
         warn_of(self.certificate_)
         return self
 

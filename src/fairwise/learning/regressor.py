@@ -134,7 +134,6 @@ from the mixture, limit the bound
         people = AmountsOfPeople.of(X, y, sample_weight)
         X, amounts = people.table, Amounts.asked(people.amounts, self.get_params(deep=False))
         model = self.as_classifier()
-        warn_of_unused(self.get_params(deep=False), judgments, sensitive_features)
         watch = Watch(verbose=self.verbose, callback=callback)
         with compilation_announced():
             prepared = prepare(
@@ -146,6 +145,7 @@ from the mixture, limit the bound
         self.n_people_ = len(prepared.people)
         self.set_model(model, people)
         watch.ended(self.certificate_.stopped)
+        warn_of_unused(self.get_params(deep=False), judgments, sensitive_features)
         warn_of(self.certificate_)
         return self
 
