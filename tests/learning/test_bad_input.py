@@ -46,6 +46,7 @@ def test_an_unknown_id_without_people_is_found_when_fitting(town: Town) -> None:
         PairwiseFairClassifier().fit(town.people, town.outcome, judgments=Judgments([SAME | {"a": "nobody"}]))
 
 
+@pytest.mark.filterwarnings("ignore:judgments holds no answer")
 def test_no_judgments_are_allowed(town: Town) -> None:
     for judgments in (None, Judgments([]), Judgments([], people=town.people)):
         model = PairwiseFairClassifier("tree").fit(town.people, town.outcome, judgments=judgments)
