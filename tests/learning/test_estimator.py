@@ -91,6 +91,7 @@ def test_more_freedom_is_never_worse(town: Town) -> None:
 
 
 @each_estimator
+@pytest.mark.filterwarnings("ignore:judgments holds no answer")
 def test_without_judgments_or_budget_it_is_the_plain_model(town: Town, name: str) -> None:
     plain = PairwiseFairClassifier(**ESTIMATORS[name]).fit(town.people, town.outcome)
     assert len(plain.weights_) == 1

@@ -131,7 +131,10 @@ def a_case(seed: int) -> Case:
     named = model.judge_budgets if isinstance(model.judge_budgets, dict) else {}
     if not set(named) <= set(asking["judge"]):
         model.set_params(judge_budgets=None)
-    model.fit(people, outcome, judgments=Judgments(said, people=people), sample_weight=weight, sensitive_features=group)
+    sensitive = group if model.group_constraints else None
+    model.fit(
+        people, outcome, judgments=Judgments(said, people=people), sample_weight=weight, sensitive_features=sensitive
+    )
     return Case(people, outcome, group, weight, said, moments, model)
 
 

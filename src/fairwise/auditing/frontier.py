@@ -17,9 +17,8 @@ from fairwise.constraints.violations import NOT_FOLLOWED, status_counts
 from fairwise.errors import InputError, quote
 from fairwise.judgments import Judgments
 from fairwise.learning.large.table import large_table
-from fairwise.learning.preparation import warn_of_unused
 from fairwise.learning.problem import NO_BUDGET
-from fairwise.learning.settings import FitSettings
+from fairwise.learning.settings import FitSettings, warn_of_unused
 from fairwise.numbers import EqualNan
 from fairwise.tables.frames import to_pandas
 
@@ -106,7 +105,6 @@ def frontier(
 
     checked = _checked_settings(settings, model)
     _check(judgments, by, n_jobs, checked)
-    warn_of_unused(checked, judgments, sensitive_features)
     points = _checked_points(gammas, etas, checked)
     judges: list[object] = [None] if by == "panel" else judgments.judges
     in_memory = {
@@ -122,10 +120,12 @@ def frontier(
             raise InputError("amounts need the whole table in memory: a frontier over blocks is of labels.")
         for name in (name for name, value in in_memory.items() if value is not None):
             raise InputError(f"{name}= needs the whole table in memory (groups: LargeTable(..., groups='column')).")
+        warn_of_unused(checked, judgments)
         rows = solve_large(large, judgments, points, checked, judges, n_not_followed, client)
         return pd.DataFrame(rows).assign(**{COLUMN: str(Provenance.of(None, None, judgments, checked))})
     if not judges:
         raise InputError("there is no judge to trace a curve for.")
+    warn_of_unused(checked, judgments, sensitive_features)
     people = to_pandas(people)
     outcome = to_pandas(outcome, people.index if isinstance(people, pd.DataFrame) else None)
     curves = pd.DataFrame(

@@ -17,8 +17,8 @@ from fairwise.judgments import Judgments
 from fairwise.learning.large.passes import joblib_on
 from fairwise.learning.large.table import LargeTable, large_table
 from fairwise.learning.model.fitted import FittedMixture
-from fairwise.learning.preparation import prepare, warn_of_unused
-from fairwise.learning.settings import JudgeBudgets, LabelValues, MaxThresholds, Params
+from fairwise.learning.preparation import prepare
+from fairwise.learning.settings import JudgeBudgets, LabelValues, MaxThresholds, Params, warn_of_unused
 from fairwise.learning.solvers.progress import FitProgress, Watch
 from fairwise.tables.frames import to_pandas
 

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from sklearn.utils import check_random_state
 
-from fairwise.callers import warn
 from fairwise.constraints.budgets import Budget, attribute_budgets, judge_budgets, panel_budget
 from fairwise.constraints.groups import VALUE, GroupRows, Moments, parity_moments
 from fairwise.constraints.pairs import PairRows
@@ -139,16 +138,6 @@ def prepare(
     return PreparedFit(
         settings, problem, pairs, judged_rows, encoder, labels.classes, seed, oracle, placed.people, asked
     )
-
-
-def warn_of_unused(params: Params, judgments: object, sensitive_features: object = None) -> None:
-    """Warn of what was given to a fit and has no effect on it."""
-    if isinstance(judgments, Judgments) and not len(judgments.frame):
-        warn("judgments holds no answer, so it has no effect on this fit: read the answers first, or give None.")
-    if sensitive_features is not None and not params.get("group_constraints"):
-        warn("sensitive_features has no effect without rules about groups: give group_constraints, or leave it out.")
-    if params.get("judge_budgets") is not None and (judgments is None or not len(getattr(judgments, "frame", "?"))):
-        warn("judge_budgets has no effect without judgments: give judgments to fit, or leave it out.")
 
 
 def _is_pipeline(estimator: object) -> bool:

@@ -16,8 +16,8 @@ from fairwise.judgments import Judgments
 from fairwise.learning.amounts import LOSSES, MOST_AMOUNTS, Amounts
 from fairwise.learning.estimator import PairwiseFairClassifier, warn_of
 from fairwise.learning.model.fitted_amounts import AmountsOfPeople, FittedAmounts
-from fairwise.learning.preparation import prepare, warn_of_unused
-from fairwise.learning.settings import AllowedWords, JudgeBudgets, MaxThresholds, count
+from fairwise.learning.preparation import prepare
+from fairwise.learning.settings import AllowedWords, JudgeBudgets, MaxThresholds, count, warn_of_unused
 from fairwise.learning.solvers.progress import FitProgress, Watch
 
 ESTIMATORS = ("tree", "linear-regression")

@@ -8,6 +8,7 @@ from math import inf
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
+from fairwise.callers import warn
 from fairwise.errors import InputError, quote
 
 if TYPE_CHECKING:  # the command line reads this module, and must start without pandas
@@ -254,3 +255,14 @@ def bounded_error(bound: float, least: float, most: float) -> Any:
     from fairlearn.reductions import AbsoluteLoss, BoundedGroupLoss  # slow to load, and few ask for it
 
     return BoundedGroupLoss(AbsoluteLoss(least, most), upper_bound=bound)
+
+
+def warn_of_unused(params: Params, judgments: object, sensitive_features: object = None) -> None:
+    """Warn of arguments of a fit that have no effect on it."""
+    frame = getattr(judgments, "frame", None)
+    if frame is not None and not len(frame):
+        warn("judgments holds no answer, so it has no effect on this fit: read the answers first, or give None.")
+    if sensitive_features is not None and not params.get("group_constraints"):
+        warn("sensitive_features has no effect without rules about groups: give group_constraints, or leave it out.")
+    if params.get("judge_budgets") is not None and (frame is None or not len(frame)):
+        warn("judge_budgets has no effect without judgments: give judgments to fit, or leave it out.")
