@@ -36,8 +36,6 @@ from fairwise.auditing import (
 )
 from fairwise.auditing.theorems import hoeffding
 
-pytestmark = pytest.mark.filterwarnings("ignore:judgments holds no answer")
-
 
 def curve(judgments: Judgments, column: str = "error", **more: Any) -> Any:
     given: dict[str, Any] = {"gammas": [0, 0.5, 1], "estimator": "tree", "favorable_label": 1, "tol": 1e-8} | more
