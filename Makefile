@@ -116,7 +116,7 @@ audit-dependencies: .venv/.ready
 	$(BIN)/python -m fairwise.learning.compile
 	@touch $@
 
-# The same versions, by their hashes, but without the extra `trees`: not every Python has wheels of it.
+# The same versions, by their hashes.
 $(OTHER)/.ready: requirements-dev.lock pyproject.toml
 	$(PYTHON) -m venv --clear $(OTHER)
 	$(OTHER)/bin/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
@@ -132,7 +132,7 @@ lock: .venv/.installed
 	    --no-emit-find-links --no-annotate --python-version 3.11 --extra study --extra scale \
 	    pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --quiet --system-certs --universal --generate-hashes --no-header --no-emit-index-url \
-	    --no-emit-find-links --no-annotate --python-version 3.11 --extra dev --extra all --extra trees \
+	    --no-emit-find-links --no-annotate --python-version 3.11 --extra dev --extra all \
 	    --constraint requirements.lock pyproject.toml -o requirements-dev.lock
 
 clean:

@@ -152,9 +152,9 @@ def page(found: list[Package]) -> str:
         "",
         "Made by `make sbom` from the lock files and from what each package says of itself. Fairwise itself is under",
         "the MIT licence; none of these packages is part of it, they are installed beside it. To run it, nothing under",
-        "the GPL is needed; the extra `trees` (pystreed) brings scikit-survival and ecos with it, which are.",
+        "the GPL is needed.",
     ]
-    for heading, runs in (("To run it", True), ("To develop it, and with the extras bots and trees", False)):
+    for heading, runs in (("To run it", True), ("To develop it, and with the extra bots", False)):
         lines += ["", f"## {heading}", "", "| package | version | licence |", "|---|---|---|"]
         lines += [f"| {one.name} | {one.version} | {one.licence} |" for one in found if one.runs is runs]
     return "\n".join([*lines, ""])

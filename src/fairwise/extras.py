@@ -16,7 +16,6 @@ EXTRAS = {
     ),
     "bots": ("httpx2",),
     "scale": ("dask", "distributed"),
-    "trees": ("pystreed",),
     "excel": ("openpyxl",),
     "onnx": ("onnx", "skl2onnx"),
 }

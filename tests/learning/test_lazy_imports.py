@@ -11,7 +11,7 @@ import pytest
 import fairwise
 from fairwise.learning.settings import ESTIMATORS
 
-HEAVY = ("numba", "highspy", "skops", "starlette", "jinja2", "matplotlib", "dask", "pystreed", "uvicorn")
+HEAVY = ("numba", "highspy", "skops", "starlette", "jinja2", "matplotlib", "dask", "uvicorn")
 MODELS = ("sklearn.linear_model", "sklearn.model_selection", "sklearn.pipeline", "sklearn.tree")
 
 

@@ -16,7 +16,7 @@ ALLOWED = {
     *("0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "MIT-0", "MIT-CMU", "MPL-2.0"),
     *("PSF-2.0", "PostgreSQL", "Zlib", "LLVM-exception", "LGPL-3.0-only", "LGPL-3.0-or-later"),
 }
-# These are only used beside Fairwise, by those who develop it or choose the extra `trees`.
+# These are only used beside Fairwise, by those who develop it.
 ALLOWED_BESIDE = ALLOWED | {"GPL-3.0-only", "GPL-3.0-or-later", "Public Domain"}
 
 

@@ -38,7 +38,7 @@ class PairwiseFairClassifier(FittedMixture):
         ``"tree"``: decision trees, proven optimal. A Pipeline gets the people's own columns, everything else gets them
         encoded (one-hot, scaled, missing values marked).
     max_depth : int
-        Of ``"tree"``: 1 to 5, up to 4 proven.
+        Of ``"tree"``: 1 to 4.
     max_thresholds : int, None or "auto"
         How many thresholds a column of a ``"tree"`` may have, spread over the people by quantiles. None: every
         midpoint between two values, for a proof over all of them. ``"auto"``: the same where all columns together

@@ -32,9 +32,8 @@ PARITIES = {
 }
 """The short names of statistical rules, as users write them, each with the name of fairlearn's moment."""
 
-MAX_DEPTH = 5
+MAX_DEPTH = 4
 MAX_MULTIPLIER = 1e9  # of a bound on multipliers: beyond, errors drown in the prices of pairs
-DEEPEST_PROVEN = 4  # deeper trees are searched for, not proven
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,7 @@ class LearningOptions:
         str, _model("--features", "--columns", help="Use these columns only: age,priors.", metavar="COLUMNS")
     ] = ""
     estimator: Annotated[Estimator, _model("--estimator", help="What is mixed; trees are proven.")] = "linear"
-    max_depth: Annotated[int, _model("--max-depth", help="Of trees.", min=1, max=5)] = 2
+    max_depth: Annotated[int, _model("--max-depth", help="Of trees.", min=1, max=4)] = 2
     max_thresholds: Annotated[
         ThresholdsOption,
         _model(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fairwise.learning.settings import DEEPEST_PROVEN, FitSettings
+from fairwise.learning.settings import FitSettings
 
 if TYPE_CHECKING:  # whoever builds an oracle has its points; both know the base of all oracles
     from fairwise.learning.oracles.base import IntArray, Oracle
@@ -19,7 +19,6 @@ def make_oracle(
     from fairwise.learning.oracles.base import n_labels
 
     labels = n_labels(points.error_cost)
-    depth, most = settings.max_depth, settings.max_thresholds
     match settings.estimator:
         case "linear-regression":
             from fairwise.learning.oracles.linear import RegressionOracle
@@ -29,14 +28,10 @@ def make_oracle(
             from fairwise.learning.oracles.descent import DescentOracle
 
             return DescentOracle(points.rows, points.multiplicity, points.error_cost, labels, judged)
-        case "tree" if depth > DEEPEST_PROVEN:
-            from fairwise.learning.oracles.deep_tree import DeepTreeOracle
-
-            return DeepTreeOracle(points.rows, depth, most, columns, n_labels=labels)
         case "tree":
             from fairwise.learning.oracles.tree import TreeOracle
 
-            return TreeOracle(points.rows, points.error_cost, depth, most, columns)
+            return TreeOracle(points.rows, points.error_cost, settings.max_depth, settings.max_thresholds, columns)
         case estimator:
             from fairwise.learning.oracles.scikit_learn import ScikitLearnOracle
 

@@ -1,4 +1,4 @@
-"""Best responses over decision trees to depth 4, proven by an exhaustive search; ``deep_tree`` goes beyond.
+"""Best responses over decision trees to depth 4, proven by an exhaustive search.
 
 A *split* is a set of points, one side of a threshold, and the splits of a column are nested (see
 :class:`~fairwise.learning.oracles.tree_classifiers.Splits`). So the cost that two splits share is the
