@@ -57,7 +57,7 @@ screenshots: .venv/.ready
 
 # Section 5 of the paper, done again: writes docs/replication.md, its figures and its tables.
 replication: .venv/.ready
-	OPENBLAS_NUM_THREADS=1 $(BIN)/fairwise reproduce --markdown docs/replication.md
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m replication --markdown docs/replication.md
 
 # A wheel and an sdist, in dist/.
 dist: .venv/.ready

@@ -5,12 +5,13 @@ from __future__ import annotations
 from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from replication.dynamics import Recorder
+
 from benchmarks.row import Row, table
 from fairwise import PairwiseFairClassifier
 from fairwise.datasets import load_adult
 from fairwise.learning.preparation import prepare
 from fairwise.learning.solvers.column_generation import ColumnGeneration
-from fairwise.replication.dynamics import Recorder
 from fairwise.simulation import Roles, simulate_panel
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from time import process_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from replication.dynamics import Recorder
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
@@ -24,7 +25,6 @@ from fairwise.learning.oracles.scikit_learn import ScikitLearnOracle
 from fairwise.learning.oracles.tree import TreeOracle
 from fairwise.learning.solvers.column_generation import ColumnGeneration
 from fairwise.learning.solvers.no_regret import seeds, solve_no_regret
-from fairwise.replication.dynamics import Recorder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

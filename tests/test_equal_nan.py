@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from replication.measures import Correlation
 
 from fairwise.auditing.frontier import ChosenPoint
 from fairwise.constraints.certificate import Certificate
 from fairwise.judgments.agreement import Agreement
 from fairwise.judgments.reliability import Share
 from fairwise.numbers import EqualNan
-from fairwise.replication.measures import Correlation
 
 
 @pytest.mark.parametrize("kind", [Agreement, Certificate, ChosenPoint, Correlation, Share])

@@ -77,7 +77,7 @@ def test_learning_and_auditing_need_no_extra(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("words", "extra"),
-    [("serve here", "study"), ("reproduce", "report"), ("bots here", "bots"), ("demo", "bots")],
+    [("serve here", "study"), ("bots here", "bots"), ("demo", "bots")],
 )
 def test_a_command_names_the_extra_that_it_needs(words: str, extra: str) -> None:
     run = without_extras(f"from fairwise.cli import main\nsys.argv = ['fairwise', *{words.split()!r}]\nmain()")

@@ -21,6 +21,6 @@ def test_an_unknown_name_is_an_error() -> None:
 
 
 def test_the_first_package_that_has_a_template_gives_it() -> None:
-    both = environment("fairwise.replication", "fairwise.reporting", catalogue=NullTranslations())
+    both = environment("replication", "fairwise.reporting", catalogue=NullTranslations())
     assert "replication" in str(both.get_template("section5.html").filename)
     assert "reporting" in str(both.get_template("base.html").filename)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _COMMANDS: Any = typer.main.get_command(app)
 _TYPED = re.compile(rf"(?:^|\s|/)fairwise (?P<words>(?:{'|'.join(_COMMANDS.commands)})\b.*)")
 # These are run by tests of their own: they serve, take minutes, or need other machines.
-_ELSEWHERE = re.compile(r"^(serve|bots|demo|reproduce)\b|--dask|--simulate|--database|/var/lib|--version")
+_ELSEWHERE = re.compile(r"^(serve|bots|demo)\b|--dask|--simulate|--database|/var/lib|--version")
 _OUTCOMES = ("y", "reoffended", "two_year_recid", "paid", "paid_back")
 
 

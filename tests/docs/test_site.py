@@ -23,7 +23,6 @@ PACKAGES = (
     "fairwise.displays",
     "fairwise.simulation",
     "fairwise.datasets",
-    "fairwise.replication",
 )
 pytestmark = pytest.mark.slow
 

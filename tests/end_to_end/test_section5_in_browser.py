@@ -1,4 +1,4 @@
-"""The page of ``fairwise reproduce`` in a real browser."""
+"""The page of ``python -m replication`` in a real browser."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 from tests.support.accessible import axe_on
 
 from fairwise.datasets import make_people
-from fairwise.replication import run_study, write_study
 from fairwise.simulation import simulate_panel
+from replication import run_study, write_study
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +28,7 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
         people, outcome, judgments, favorable_label=1, groups=groups, simulated=True, rounds=(10, 40), n_jobs=1
     )
     folder = tmp_path_factory.mktemp("section5")
-    write_study(study, folder, command="fairwise reproduce", seconds=1.0, seed=2)
+    write_study(study, folder, command="python -m replication", seconds=1.0, seed=2)
     return folder / "section5.html"
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from replication.dynamics import Recorder, play_and_measure, replay
 from scipy.optimize import linprog
 from tests.support.finite_oracle import FiniteClassOracle, ListedClassifiers
 
@@ -18,7 +19,6 @@ from fairwise.learning.oracles.descent import DescentOracle
 from fairwise.learning.oracles.linear import RegressionOracle
 from fairwise.learning.problem import Points, Problem
 from fairwise.learning.solvers.no_regret import guarantee_of, solve_no_regret
-from fairwise.replication.dynamics import Recorder, play_and_measure, replay
 
 if TYPE_CHECKING:
     from fairwise.learning.oracles.base import Classifiers, FloatArray
@@ -144,7 +144,7 @@ def test_rounds_may_be_replayed_in_parts(monkeypatch: pytest.MonkeyPatch) -> Non
     rng = np.random.default_rng(0)
     errors, values = rng.random(101), rng.integers(-1, 2, size=(101, 6))
     whole = replay(errors, values, 0.1, 0.3, 2.0)
-    monkeypatch.setattr("fairwise.replication.dynamics._AT_ONCE", 60)
+    monkeypatch.setattr("replication.dynamics._AT_ONCE", 60)
     average, payoff = replay(errors, values, 0.1, 0.3, 2.0)
     assert average == pytest.approx(whole[0])
     assert payoff == pytest.approx(whole[1])

@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
-from tests.support.pages import ROOT
-from tests.support.replicated_page import check_page
-
-from fairwise import Judgments
-from fairwise.datasets import make_people
-from fairwise.replication import compare, run_study, write_markdown, write_study
-from fairwise.replication.measures import (
+from replication.measures import (
     PARTS,
     beside_the_paper,
     constraint_counts,
@@ -36,12 +29,19 @@ from fairwise.replication.measures import (
     subjects,
     worst_error,
 )
+from scipy import stats
+from tests.support.pages import ROOT
+from tests.support.replicated_page import check_page
+
+from fairwise import Judgments
+from fairwise.datasets import make_people
 from fairwise.simulation import simulate_panel
+from replication import compare, run_study, write_markdown, write_study
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fairwise.replication import Study
+    from replication import Study
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +126,7 @@ def test_every_number_of_the_paper_has_ours_beside_it(study: Study) -> None:
 
 
 def test_files_say_simulated_and_hold_the_numbers(study: Study, tmp_path: Path) -> None:
-    files = write_study(study, tmp_path / "out", command="fairwise reproduce", seconds=1.0, seed=2)
+    files = write_study(study, tmp_path / "out", command="python -m replication", seconds=1.0, seed=2)
     page = (tmp_path / "out" / "section5.html").read_text()
     assert "Simulated people: no real person was asked" in page
     assert "few &lt;b&gt;" in page
@@ -183,7 +183,7 @@ def test_the_panels_table_has_the_lowest_error_of_its_games_and_the_papers_setti
 
 
 def test_the_markdown_page_states_what_its_tables_hold(study: Study, tmp_path: Path) -> None:
-    files = write_markdown(study, tmp_path / "page.md", command="fairwise reproduce")
+    files = write_markdown(study, tmp_path / "page.md", command="python -m replication")
     assert all(file.exists() for file in files)
     check_page(tmp_path / "page.md")
     text = (tmp_path / "page.md").read_text()
@@ -194,7 +194,7 @@ def test_the_markdown_page_states_what_its_tables_hold(study: Study, tmp_path: P
 
 
 def test_a_page_changed_by_hand_is_noticed(study: Study, tmp_path: Path) -> None:
-    write_markdown(study, tmp_path / "page.md", command="fairwise reproduce")
+    write_markdown(study, tmp_path / "page.md", command="python -m replication")
     number = f"{excess_by_rounds(study)['error'].iloc[0]:.4f}"
     page = tmp_path / "page.md"
     page.write_text(page.read_text().replace(f" {number} ", " 0.1234 "))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 COMMANDS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 # Those that would serve, ask the network, or compute for minutes, if all words happened to be right.
-LEFT_OUT = {"serve", "demo", "bots", "reproduce"}
+LEFT_OUT = {"serve", "demo", "bots"}
 
 
 def every_command() -> dict[tuple[str, ...], list[str]]:

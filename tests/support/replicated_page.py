@@ -1,4 +1,4 @@
-"""The page of ``fairwise reproduce --markdown`` read again, against the tables beside it."""
+"""The page of ``python -m replication --markdown`` read again, against the tables beside it."""
 
 from __future__ import annotations
 

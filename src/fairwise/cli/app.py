@@ -20,7 +20,6 @@ from fairwise.cli.frontier import frontier
 from fairwise.cli.plan import plan
 from fairwise.cli.predict import predict
 from fairwise.cli.report import report
-from fairwise.cli.reproduce import reproduce
 from fairwise.cli.serve import serve
 from fairwise.cli.show import show
 from fairwise.cli.study import study
@@ -33,7 +32,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-_learning = (demo, check, fit, show, predict, derandomize, frontier, audit, report, compare_arms, reproduce)
+_learning = (demo, check, fit, show, predict, derandomize, frontier, audit, report, compare_arms)
 _asking = (plan, serve, bots, export, backup, restore)
 for command in (*_learning, *_asking):
     app.command()(debuggable(command))

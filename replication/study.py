@@ -18,7 +18,7 @@ from fairwise.judgments import Judgments
 from fairwise.learning.estimator import PairwiseFairClassifier
 from fairwise.learning.oracles import make_oracle
 from fairwise.learning.preparation import prepare
-from fairwise.replication.dynamics import play_and_measure
+from replication.dynamics import play_and_measure
 
 Result = TypeVar("Result")
 Progress = Callable[[str, int, int], None]
@@ -172,7 +172,7 @@ class Study:
 
     ``curves`` and ``panel`` are frontiers with a column ``method``; ``trajectories`` has gamma, round, error and
     max_violation of the running average of the paper's algorithm for one ``subject``. ``games`` are those of
-    :func:`~fairwise.replication.study.subject_games`, ``panel_games`` those of the panel.
+    :func:`~replication.study.subject_games`, ``panel_games`` those of the panel.
     """
 
     people: pd.DataFrame

@@ -16,9 +16,12 @@ import pandas as pd
 
 from fairwise import templates
 from fairwise.numbers import counted
-from fairwise.replication import measures
-from fairwise.replication.figures import draw_figures, draw_main_figures
-from fairwise.replication.study import (
+from fairwise.reporting import words
+from fairwise.reporting.drawing import Drawing
+from fairwise.reporting.page import csv_text, render_page, write_files
+from replication import measures
+from replication.figures import draw_figures, draw_main_figures
+from replication.study import (
     AT_GAMMA,
     GAMMAS,
     LONG,
@@ -29,12 +32,9 @@ from fairwise.replication.study import (
     REGRESSION,
     Study,
 )
-from fairwise.reporting import words
-from fairwise.reporting.drawing import Drawing
-from fairwise.reporting.page import csv_text, render_page, write_files
 
 if TYPE_CHECKING:
-    from fairwise.replication.measures import Correlation
+    from replication.measures import Correlation
 
 
 SECTIONS = (
@@ -59,7 +59,7 @@ def write_study(study: Study, folder: str | PathLike[str], *, command: str, seco
         "section5",
         SECTIONS,
         simulated=study.simulated,
-        package="fairwise.replication",
+        package="replication",
         study=study,
         figures=figures,
         tables=tables,
@@ -189,7 +189,7 @@ def render_markdown(
     command: str,
 ) -> str:
     """The page to be written to ``path``; its figures are expected in a folder of its name beside it."""
-    environment = templates.environment("fairwise.replication", html=False)
+    environment = templates.environment("replication", html=False)
     environment.filters |= {"decimal": words.decimal, "counted": counted, "cell": _cell}
     by_rounds = tables["excess_by_rounds"]
     page = environment.get_template("replication.md").render(

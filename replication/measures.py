@@ -14,7 +14,7 @@ from scipy.special import ndtri
 from fairwise.auditing.frontier import RATE
 from fairwise.judgments import Judgments
 from fairwise.numbers import EqualNan
-from fairwise.replication.study import AT_GAMMA, CONTROLS, PAPER_BOUND, PAPER_ROUNDS, REGRESSION, Study
+from replication.study import AT_GAMMA, CONTROLS, PAPER_BOUND, PAPER_ROUNDS, REGRESSION, Study
 
 ABOUT_16 = (14, 18)
 FEW = 30  # people without label 1: a rate of fewer says little

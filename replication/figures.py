@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.patches import Rectangle
 
-from fairwise.replication import measures
-from fairwise.replication.study import AT_GAMMA, METHOD_NAMES, PANEL_METHODS, PAPER_BOUND, PAPER_ROUNDS, Study
 from fairwise.reporting import drawing
 from fairwise.reporting.drawing import Drawing, Tooltip, annotate, draw
 from fairwise.reporting.words import decimal
+from replication import measures
+from replication.study import AT_GAMMA, METHOD_NAMES, PANEL_METHODS, PAPER_BOUND, PAPER_ROUNDS, Study
 
 if TYPE_CHECKING:
     import pandas as pd
