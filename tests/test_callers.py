@@ -11,7 +11,6 @@ import pytest
 
 from fairwise import Judgments, PairwiseFairClassifier, PairwiseFairRegressor, frontier
 from fairwise.auditing import held_out
-from fairwise.auditing.prices import honoured_by_judge, honoured_by_pair
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,8 +41,6 @@ CALLS: dict[str, Callable[[], object]] = {
     "frontier": lambda: frontier(
         PEOPLE, OUTCOME, JUDGMENTS, gammas=[0.1], model=PairwiseFairClassifier("tree", judge_budgets=0.1)
     ),
-    "prices by judge": lambda: honoured_by_judge(MODEL.prices_),
-    "prices by pair": lambda: honoured_by_pair(MODEL.prices_),
 }
 
 

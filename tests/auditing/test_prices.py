@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,8 +12,6 @@ from fairwise.auditing import (
     error_without_dearest,
     followed_by_judge,
     followed_by_pair,
-    honoured_by_judge,
-    honoured_by_pair,
     lorenz,
     price_by_person,
     removal_saving,
@@ -128,14 +124,3 @@ def test_without_judgments_the_tables_are_empty_but_have_their_columns() -> None
     assert {"followed", "not_followed", "excess", "price"} <= set(followed_by_judge(nothing).columns)
     assert {"followed", "not_followed", "excess", "price"} <= set(followed_by_pair(nothing).columns)
     assert len(followed_by_judge(nothing)) == len(followed_by_pair(nothing)) == 0
-
-
-@pytest.mark.parametrize(("old", "new"), [(honoured_by_judge, followed_by_judge), (honoured_by_pair, followed_by_pair)])
-def test_names_of_version_0_1_still_work_and_say_the_new_one(
-    old: Callable[[pd.DataFrame], pd.DataFrame],
-    new: Callable[[pd.DataFrame], pd.DataFrame],
-    model: PairwiseFairClassifier,
-) -> None:
-    with pytest.warns(FutureWarning, match=f"is now {new.__name__}"):
-        renamed = old(model.prices_)
-    pd.testing.assert_frame_equal(renamed, new(model.prices_))

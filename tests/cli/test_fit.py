@@ -116,7 +116,6 @@ def test_the_columns_to_learn_from(study: Study, run: Callable[..., Result]) -> 
         ([], ["age", "score", "town"]),
         (["--drop", "town,score"], ["age"]),
         (["--features", "town,age"], ["age", "town"]),
-        (["--columns", "town,age", "--drop", "score"], ["age", "town"]),  # its name in version 0.1
     ):
         said = run("fit", *study.to_fit, *FAST, *options, "--out", study.folder / "m.skops").stdout
         assert PairwiseFairClassifier.load(study.folder / "m.skops").features_ == used

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -10,19 +9,17 @@ from functools import partial
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import pytest
 import sqlalchemy as sa
 from tests.support.fits import read_json
 from tests.support.fitting import NOW, answered, ended, job_of, study_of, submitted, until, working
 from tests.support.traces import files_with, traces_of
 
-from fairwise import Judgments, PairwiseFairClassifier
+from fairwise import PairwiseFairClassifier
 from fairwise.archive.backup import take_backup
 from fairwise.archive.bundle import write_bundle
 from fairwise.jobs.runner import Runner, _Stopping
 from fairwise.jobs.steps import JobFolder
-from fairwise.learning.model import files
 from fairwise.store import jobs, participants
 from fairwise.store.erasure import erase, forget_in_time
 from fairwise.store.fit_files import (
@@ -39,7 +36,7 @@ from fairwise.store.fit_files import (
     job_folder,
     unfinished_folder,
 )
-from fairwise.store.housekeeping import move_prices_out, tidy_fits
+from fairwise.store.housekeeping import tidy_fits
 from fairwise.store.store import Store, snapshot
 from fairwise.store.tables import participants as table
 
@@ -248,50 +245,3 @@ def test_what_an_ended_job_left_unfinished_goes(panel: Panel, quick: Callable[..
     panel.store.change_now(partial(jobs.want_cancel, job_id=job_id))
     tidy_fits(panel.study.path, panel.store)
     assert not kept.exists()
-
-
-@pytest.mark.parametrize("someone_left", [False, True])
-def test_models_of_earlier_versions_are_rewritten_when_they_are_served(
-    panel: Panel, quick: Callable[..., None], someone_left: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    people = pd.DataFrame({"age": range(20, 40)}, index=[f"k{k}" for k in range(20)])
-    said = [{"judge": f"p{n:05d}", "a": f"k{n}", "b": f"k{n + 9}", "answer": "same"} for n in range(1, 6)]
-    model = PairwiseFairClassifier("tree", max_depth=1)
-    model.fit(people, (people["age"] > 29).astype(int), judgments=Judgments(said, people=people))
-    submitted(panel.store)
-    quick(writes)
-    panel.runner()._do(panel.taken())
-    folder, now = job_folder(panel.study.path, 1), files._document
-    (folder / PRICES).unlink()
-    monkeypatch.setattr(files, "_document", lambda of: {**now(of), "prices": of._prices})
-    model.save(folder / MODEL)  # as version 0.1 did
-    assert files_with_judges(folder) == {MODEL}
-    if someone_left:
-        panel.store.change_now(partial(erase, number=GONE))
-    move_prices_out(panel.study.path, panel.store)
-    again = PairwiseFairClassifier.load(folder / MODEL)
-    assert again.predict_proba(people).tolist() == model.predict_proba(people).tolist()
-    assert again.certificate_ == model.certificate_
-    if someone_left:
-        assert files_with_judges(folder) == set()
-        assert not (folder / PRICES).exists()
-    else:
-        assert files_with_judges(folder) == {PRICES}
-        beside = PairwiseFairClassifier.load(folder / MODEL, prices=folder / PRICES).prices_
-        pd.testing.assert_frame_equal(beside, model.prices_)
-    before = {file: file.stat().st_mtime_ns for file in folder.iterdir()}
-    move_prices_out(panel.study.path, panel.store)
-    assert {file: file.stat().st_mtime_ns for file in folder.iterdir()} == before, "once is enough"
-
-
-def files_with_judges(folder: Path) -> set[str]:
-    names = [re.compile(rf'"p{number:05d}\\?"|,p{number:05d},'.encode()) for number in range(1, 6)]
-    return {name.partition(":")[0] for name in files_with(names, folder / MODEL, folder / PRICES)}
-
-
-def test_a_model_that_cannot_be_read_is_told_of(panel: Panel, quick: Callable[..., None], caplog: Any) -> None:
-    submitted(panel.store)
-    quick(writes)
-    panel.runner()._do(panel.taken())
-    move_prices_out(panel.study.path, panel.store)
-    assert f"{job_folder(panel.study.path, 1) / MODEL}: may hold single answers" in caplog.text

@@ -217,11 +217,5 @@ def _files(folder: StudyFolder, moment: sa.Connection, with_secret: bool) -> Ite
     yield from (name for name in sorted(ours) if (folder.path / name).is_file())
     yield from (f"{IMAGES}/{name}" for name in sorted(folder.pictures))
     for job_id in moment.execute(sa.select(jobs.c.id).where(jobs.c.state == "done").order_by(jobs.c.id)).scalars():
-        left = [fit_files.job_folder(folder.path, job_id) / name for name in JOB_FILES]
-        for file in left:
-            if file.name == fit_files.MODEL and file.is_file() and fit_files.may_hold_answers(file):
-                _log.warning(
-                    "%s: is not in the backup, as it may hold single answers; serving the study rewrites it", file
-                )
-            elif file.is_file():
-                yield file.relative_to(folder.path).as_posix()
+        files = (fit_files.job_folder(folder.path, job_id) / name for name in JOB_FILES)
+        yield from (file.relative_to(folder.path).as_posix() for file in files if file.is_file())

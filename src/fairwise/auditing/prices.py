@@ -11,7 +11,6 @@ import pandas as pd
 
 from fairwise.auditing.error_measure import is_of_amounts
 from fairwise.auditing.scores import positions_of
-from fairwise.callers import warn
 from fairwise.constraints.pairs import PairRows, price_table
 from fairwise.constraints.violations import PRECISION, STATUSES
 from fairwise.errors import InputError
@@ -53,18 +52,6 @@ def followed_by_pair(prices: pd.DataFrame) -> pd.DataFrame:
     grouped = table.groupby("pair", sort=False)
     sums = grouped.agg(violation=("violation", "max"), excess=("excess", "max"), price=("price", "sum"))
     return _status_counts(table, "pair").join(sums).sort_values("price", ascending=False, kind="stable")
-
-
-def honoured_by_judge(prices: pd.DataFrame) -> pd.DataFrame:
-    """As :func:`followed_by_judge`, which was called so in version 0.1."""
-    warn("honoured_by_judge is now followed_by_judge.", FutureWarning)
-    return followed_by_judge(prices)
-
-
-def honoured_by_pair(prices: pd.DataFrame) -> pd.DataFrame:
-    """As :func:`followed_by_pair`, which was called so in version 0.1."""
-    warn("honoured_by_pair is now followed_by_pair.", FutureWarning)
-    return followed_by_pair(prices)
 
 
 def price_by_person(prices: pd.DataFrame) -> pd.Series[float]:
@@ -158,7 +145,7 @@ def plain_error(model: Model, people: object, outcome: object) -> float:
     """Least error of the same kind of model that listens to nobody.
 
     The least, because a fit with judgments has the least that keeps them. The plain model of ``linear`` itself is
-    chosen for other people and has a higher one. Models of version 0.1 do not tell it, and are fitted again.
+    chosen for other people and has a higher one.
     """
     error = model.certificate_.plain_error
     if np.isnan(error):

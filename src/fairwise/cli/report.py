@@ -212,8 +212,8 @@ def _check_origin(curves: "pd.DataFrame", model: "PairwiseFairClassifier", task:
 
     if COLUMN not in curves or curves[COLUMN].isna().any():
         raise InputError(
-            f"{source}: does not say in a column {COLUMN} which people, judgments and settings it was made from (files "
-            "of version 0.1.0 do not), so it may be about others. Trace it again with fairwise frontier"
+            f"{source}: does not say in a column {COLUMN} which people, judgments and settings it was made from,"
+            " so it may be about others. Trace it again with fairwise frontier"
         )
     columns = getattr(model, "feature_names_in_", task.people.features.columns)
     people = task.people.columns(tuple(map(str, columns)))
@@ -234,7 +234,7 @@ def _kept_model(path: Path, prices: Path | None, task: TrainingData) -> "Pairwis
 
 
 def _has_prices(model: "PairwiseFairClassifier") -> bool:
-    """Whether they are in the model file itself, as in those of version 0.1."""
+    """Return whether the model was loaded with its prices."""
     try:
         return bool(len(model.prices_.columns))
     except InputError:

@@ -31,9 +31,6 @@ PRECISION = 1e-6
 FOLLOWED, NOT_FOLLOWED, ASKS_NOTHING = STATUSES = ("followed", "not followed", "asks nothing")
 """What became of a judgment, as tables and model files write it."""
 
-WORDS_OF_0_1 = {"honoured": FOLLOWED, "given up": NOT_FOLLOWED, "given_up": "not_followed"}
-"""How version 0.1 wrote them in its files: what is read is translated, what is written never is."""
-
 
 def violation(reference: Numbers, owed: Numbers) -> Numbers:
     """By how much the one who is owed at least as much has less; gamma is not taken off."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import zipfile
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,7 +13,6 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
-from fairwise.constraints.violations import WORDS_OF_0_1
 from fairwise.languages import SOURCE
 from fairwise.store.fit_results import (
     EffectsFound,
@@ -37,10 +35,9 @@ REPORTS = {"en": REPORT, "de": "report.de.html"}
 WITH_ANSWERS = (*REPORTS.values(), FRONTIER, PRICES, INFLUENCE)
 """Those that name single answers."""
 
-MODEL_SCHEMA, MODEL_PRICES = "schema.json", "prices"  # as skops writes a dict: its values are nodes of their names
 
 _ENDED = ("done", "failed", "cancelled")
-_UNFINISHED = re.compile(r"\.(\d{1,9})(?:\.(\d{1,9}))?\.unfinished")
+_UNFINISHED = re.compile(r"\.(\d{1,9})\.(\d{1,9})\.unfinished")
 
 
 def job_folder(study: Path, job_id: int) -> Path:
@@ -72,25 +69,14 @@ def remove_leftovers(study: Path, jobs: Iterable[Job]) -> None:
             shutil.rmtree(job_folder(study, job.id), ignore_errors=True)
         elif job.state != "done":
             folder = job_folder(study, job.id)
-            old = [MODEL] if (folder / MODEL).exists() and may_hold_answers(folder / MODEL) else []
-            for name in (*WITH_ANSWERS, *old):
+            for name in WITH_ANSWERS:
                 (folder / name).unlink(missing_ok=True)
 
 
-def may_hold_answers(model: Path) -> bool:
-    """Whether a model file holds prices of single answers, as those of version 0.1 do, or cannot be looked into."""
-    try:
-        with zipfile.ZipFile(model) as archive:
-            prices = json.loads(archive.read(MODEL_SCHEMA))["content"].get(MODEL_PRICES)
-        return bool(prices and prices["content"])
-    except Exception:  # noqa: BLE001 - whatever it is
-        return True
-
-
 def _numbers(name: str) -> tuple[int, int]:
-    """Of a folder of what is unfinished, the job and its run; version 0.1 kept all runs in one folder."""
+    """Of a folder of what is unfinished, the job and its run."""
     found = _UNFINISHED.fullmatch(name)
-    return (0, 0) if found is None else (int(found[1]), int(found[2] or -1))
+    return (0, 0) if found is None else (int(found[1]), int(found[2]))
 
 
 @dataclass(frozen=True)
@@ -120,7 +106,7 @@ class Fitted:
         return sorted((point for point in points if point.own or point in best), key=lambda point: point.eta)
 
     def rules(self, language: str = SOURCE) -> ModelWords | None:
-        """The model in words, English where there are none of this language; None of a fit of 0.1, which left none."""
+        """The model in words, English where there are none of this language; None if the fit left none."""
         content = _read(self.folder / RULES)
         if content is None:
             return None
@@ -182,12 +168,8 @@ class Fitted:
 def _read(file: Path) -> dict[str, Any] | None:
     if not file.exists():
         return None
-    content: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"), object_hook=_in_words_of_today)
+    content: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return content
-
-
-def _in_words_of_today(content: dict[str, Any]) -> dict[str, Any]:
-    return {WORDS_OF_0_1.get(name, name): value for name, value in content.items()}
 
 
 @lru_cache(maxsize=8)

@@ -28,7 +28,7 @@ class FrontierPoint:
 
     eta: float
     own: bool
-    """Whether it is the fit itself. Those that 0.1.0 traced do not say, and their counts may be of another model."""
+    """Whether it is the fit itself."""
 
     error: float
     max_violation: float
@@ -42,8 +42,7 @@ class FrontierPoint:
         names = ("judge", "a", "b", "answer", "violation")
         judgments = [NotFollowed(*(one[name] for name in names)) for one in content["judgments"]]
         return cls(
-            **{name: content[name] for name in ("eta", "error", "max_violation", "followed", "not_followed")},
-            own=content.get("own", False),
+            **{name: content[name] for name in ("eta", "own", "error", "max_violation", "followed", "not_followed")},
             judgments=tuple(judgments),
         )
 

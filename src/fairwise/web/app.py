@@ -30,7 +30,7 @@ from fairwise.store.errors import (
     Unknown,
 )
 from fairwise.store.failures import NO_ROOM, FailedWrites, with_log_lines
-from fairwise.store.housekeeping import Housekeeper, move_prices_out
+from fairwise.store.housekeeping import Housekeeper
 from fairwise.study.languages import marked
 from fairwise.web.console.base import ConsolePages
 from fairwise.web.console.deliberation import DeliberationPages
@@ -173,7 +173,6 @@ class Site:
     def _open(self) -> None:
         host = self._host = Host(*self._place)
         self._housekeeper = Housekeeper(lambda: host.study, host.store, host.database)
-        move_prices_out(host.path, host.store)
         self._console = create_console(self._host)
         self._trials = TrialSite(self._host, participant_app)
         self._serve_study()

@@ -123,23 +123,6 @@ def test_shared_transformers_are_in_the_file_once_and_shared_again(town: Town, t
     assert [repr(member) for member in members(again)] == [repr(member) for member in members(model)]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_file_of_format_1_is_read(town: Town, tmp_path: Path, kind: str) -> None:
-    """Not compressed, each Pipeline whole, and no word about versions."""
-    model = fitted(town, **KINDS[kind])
-    model.save(tmp_path / "model.skops")
-    needed = skops.io.get_untrusted_types(file=tmp_path / "model.skops")
-    document = skops.io.load(tmp_path / "model.skops", trusted=needed)
-    for name in ("fairwise_version", "sklearn_version", "column_kinds"):
-        del document[name]
-    older = document | {"fairwise_model": 1, "classifiers": model.classifiers_.state()}
-    skops.io.dump(older, tmp_path / "older.skops")
-    again = PairwiseFairClassifier.load(tmp_path / "older.skops")
-    assert np.array_equal(again.predict_proba(town.people), model.predict_proba(town.people))
-    again.save(tmp_path / "newer.skops")
-    assert (tmp_path / "newer.skops").stat().st_size < (tmp_path / "older.skops").stat().st_size / 4
-
-
 def changed(path: Path, **changes: Any) -> Path:
     """The same file with some entries replaced."""
     document = skops.io.load(path, trusted=skops.io.get_untrusted_types(file=path))
@@ -201,30 +184,6 @@ def test_a_derandomised_model_keeps_its_rule(town: Town, tmp_path: Path) -> None
         again = PairwiseFairClassifier.load(tmp_path / "model.skops")
         assert np.array_equal(again.predict_proba(town.people), single.predict_proba(town.people))
         assert again.derandomization_ == single.derandomization_
-
-
-def test_what_version_0_1_said_of_a_derandomised_model_is_left_out(town: Town, tmp_path: Path) -> None:
-    """Its mean violation was about other judgments; the model itself is read."""
-    single = fitted(town, estimator="tree").derandomize(mean_violation=0.5)
-    single.save(tmp_path / "model.skops")
-    document = skops.io.load(tmp_path / "model.skops")
-    del document["derandomization"]["group_rules_broken"]
-    skops.io.dump(document, tmp_path / "older.skops")
-    again = PairwiseFairClassifier.load(tmp_path / "older.skops")
-    assert np.array_equal(again.predict_proba(town.people), single.predict_proba(town.people))
-    assert not hasattr(again, "derandomization_")
-
-
-def test_the_words_of_older_files_are_translated(town: Town, tmp_path: Path) -> None:
-    """Version 0.1 wrote "honoured" and "given up", and the prices into the model's file."""
-    model, file, beside = fitted(town, estimator="tree", eta=0.02), tmp_path / "model.skops", tmp_path / "old.parquet"
-    old = model.prices_.replace({"status": {"followed": "honoured", "not followed": "given up"}})
-    assert {"honoured", "given up"} <= set(old["status"])
-    model.save(file)
-    old.to_parquet(beside)
-    pd.testing.assert_frame_equal(PairwiseFairClassifier.load(file, prices=beside).prices_, model.prices_)
-    skops.io.dump(skops.io.load(file) | {"prices": old.to_dict("list")}, tmp_path / "older.skops")
-    pd.testing.assert_frame_equal(PairwiseFairClassifier.load(tmp_path / "older.skops").prices_, model.prices_)
 
 
 def test_a_loaded_model_can_be_saved_and_is_simplified_with_its_people_alone(town: Town, tmp_path: Path) -> None:

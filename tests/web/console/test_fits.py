@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import zipfile
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -11,17 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 import sqlalchemy as sa
-from tests.support.fits import INFLUENCE_FOUND, MODEL_FILE, done_job, model_file, point, separate_rules, wanted
+from tests.support.fits import INFLUENCE_FOUND, MODEL_FILE, done_job, point, separate_rules, wanted
 from tests.support.operating import Operating, operating
 from tests.support.visits import Visit, hidden
 
-from fairwise.archive.backup import take_backup
 from fairwise.judgments import Answer
-from fairwise.store.fit_files import FRONTIER, MODEL, REPORT, job_folder
-from fairwise.store.housekeeping import tidy_fits
+from fairwise.store.fit_files import FRONTIER, REPORT, job_folder
 from fairwise.store.jobs import Job, all_jobs, end, take
 from fairwise.store.study_state import standing
-from fairwise.store.tables import events, jobs
+from fairwise.store.tables import events
 from fairwise.study.folder import OUTCOME
 from fairwise.web.console.fit_views import drawn
 
@@ -498,35 +495,3 @@ def test_every_point_is_within_the_figure(etas: list[float]) -> None:
         assert figure.top <= y <= figure.bottom
     assert len({tick.words for tick in figure.upwards}) == len(figure.upwards)
     assert len({tick.words for tick in figure.across}) == len(figure.across)
-
-
-@pytest.mark.parametrize(
-    "content", [model_file({"judge": {"content": [{"content": '"p00001"'}]}}), b"no archive", model_file()[:-30]]
-)
-def test_a_model_that_may_hold_answers_is_not_handed_out(
-    console: Operating, content: bytes, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """As version 0.1 made it, and it could not be rewritten when the study was served."""
-    host, study = console.site.host, console.site.host.study
-    assert study is not None
-    job_id = done_job(host.store, host.path, GOOD)
-    file = job_folder(host.path, job_id) / MODEL
-
-    def backed_up() -> bool:
-        take_backup(tmp_path / "b.zip", study, host.database, with_secret=False)
-        with zipfile.ZipFile(tmp_path / "b.zip") as archive:
-            return any(name.endswith(MODEL) for name in archive.namelist())
-
-    assert "cannot be downloaded" not in console.get(f"/fits/{job_id}").text
-    assert backed_up()
-    file.write_bytes(content)
-    page = console.get(f"/fits/{job_id}").text
-    assert "Download the model" not in page
-    assert "may hold what single people answered" in page
-    assert console.get(f"/fits/{job_id}/model").status_code == 404
-    assert not backed_up()
-    assert f"{file}: is not in the backup" in caplog.text
-    waiting = sa.update(jobs).values(state="waiting")  # to be made again, since somebody in it withdrew
-    host.store.change_now(lambda connection: connection.execute(waiting))
-    tidy_fits(host.path, host.store)
-    assert not file.exists()

@@ -92,9 +92,7 @@ class LearningOptions:
         _asked("--group-constraint", help=_RATES, parser=group_rule, metavar="RATE:BOUND:COLUMN"),
     ] = None
     weighting: WeightingOption = "answers"
-    features: Annotated[
-        str, _model("--features", "--columns", help="Use these columns only: age,priors.", metavar="COLUMNS")
-    ] = ""
+    features: Annotated[str, _model("--features", help="Use these columns only: age,priors.", metavar="COLUMNS")] = ""
     estimator: Annotated[Estimator, _model("--estimator", help="What is mixed; trees are proven.")] = "linear"
     max_depth: Annotated[int, _model("--max-depth", help="Of trees.", min=1, max=4)] = 2
     max_thresholds: Annotated[

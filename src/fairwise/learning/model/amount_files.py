@@ -11,7 +11,7 @@ import numpy as np
 from fairwise.constraints.certificate import Certificate
 from fairwise.learning.amounts import LOSSES, MOST_AMOUNTS, Amounts
 from fairwise.learning.estimator import PairwiseFairClassifier
-from fairwise.learning.model.file_checks import require
+from fairwise.learning.model.document_checks import require
 from fairwise.learning.model.smaller import Simplification
 from fairwise.learning.regressor import PairwiseFairRegressor
 

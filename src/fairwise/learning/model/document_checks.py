@@ -1,4 +1,9 @@
-"""Whether the parts of a model file fit each other: columns, encoder, classifiers and weights."""
+"""What a model file may hold: types that are safe to open, and parts that fit each other.
+
+Fairwise's own classifiers are arrays, whose shapes and values are checked. Classifiers of scikit-learn are opened by
+skops, whose types run nothing that the file brings. Their numbers are not checked, and scikit-learn's compiled code
+trusts them: open such files only if you trust their author.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +14,83 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from fairwise.learning.encoding import MAX_CATEGORIES, NumberColumn, TableEncoder
-from fairwise.learning.model.file_checks import require
 from fairwise.learning.model.mixture import Mixture
 from fairwise.learning.oracles.linear import LinearClassifiers
 from fairwise.learning.oracles.scikit_learn import FittedClassifiers, unpack
 from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
+from fairwise.learning.settings import PARITIES
 
 Document = dict[str, Any]
 """What a file holds, by name."""
 
 _ROUNDING = 1e-6  # by how much the weights of a mixture may miss 1
+
+_TRUSTED = {
+    "builtins": "object",
+    "functools": "partial",
+    "numpy": (
+        "amax amin around clip dtype floating generic inexact integer max mean median min nan_to_num number round std"
+    ),
+    "scipy._lib.array_api_compat.numpy._aliases": "asarray",
+    "scipy.interpolate._bsplines": "BSpline _BSpline",  # the second of SciPy 1.18 and later: what the first holds
+    "scipy.sparse._csc": "csc_array csc_matrix",
+    "scipy.sparse._csr": "csr_array csr_matrix",
+    "sklearn.calibration": "_CalibratedClassifier _SigmoidCalibration _TemperatureScaling",
+    "sklearn.compose._column_transformer": "make_column_selector",
+    "sklearn.ensemble._hist_gradient_boosting.predictor": "TreePredictor",
+    "sklearn.feature_selection._mutual_info": "mutual_info_classif",
+    "sklearn.feature_selection._univariate_selection": "chi2 f_classif f_regression r_regression",
+    "sklearn.gaussian_process._gpc": "_BinaryGaussianProcessClassifierLaplace",
+    "sklearn.gaussian_process.kernels": (
+        "CompoundKernel ConstantKernel DotProduct ExpSineSquared Exponentiation Hyperparameter Matern "
+        "PairwiseKernel Product RBF RationalQuadratic Sum WhiteKernel"
+    ),
+    "sklearn.metrics._classification": (
+        "accuracy_score balanced_accuracy_score brier_score_loss f1_score jaccard_score log_loss "
+        "matthews_corrcoef precision_score recall_score"
+    ),
+    "sklearn.metrics._dist_metrics": (
+        "ChebyshevDistance64 EuclideanDistance64 HaversineDistance64 ManhattanDistance64 MinkowskiDistance64"
+    ),
+    "sklearn.metrics._ranking": "average_precision_score roc_auc_score",
+    "sklearn.metrics._scorer": "_CurveScorer _PassthroughScorer _Scorer",
+    "sklearn.model_selection._split": (
+        "GroupKFold KFold LeaveOneOut RepeatedKFold RepeatedStratifiedKFold ShuffleSplit StratifiedGroupKFold "
+        "StratifiedKFold StratifiedShuffleSplit"
+    ),
+    "sklearn.multiclass": "_ConstantPredictor",
+    "sklearn.neighbors._ball_tree": "BallTree",
+    "sklearn.neighbors._kd_tree": "KDTree",
+    "sklearn.neural_network._stochastic_optimizers": "AdamOptimizer SGDOptimizer",
+    "sklearn.tree._tree": "Tree",
+    "sklearn.utils._bunch": "Bunch",
+    "sklearn.utils._metadata_requests": "MetadataRequest MethodMetadataRequest",
+    "sklearn.utils.validation": "check_array",
+}
+SCIKIT_LEARN = frozenset(f"{module}.{name}" for module, names in _TRUSTED.items() for name in names.split())
+"""Parts of fitted scikit-learn classifiers and of what stands before them in a Pipeline."""
+
+FAIRLEARN = frozenset(
+    f"fairlearn.reductions{module}.{name}"
+    for module, names in {
+        "._moments.utility_parity": PARITIES.values(),
+        "._moments.bounded_group_loss": ("BoundedGroupLoss", "SquareLoss", "AbsoluteLoss"),
+        "": ("AbsoluteLoss",),  # where it says that it is from, other than those beside it
+    }.items()
+    for name in names
+)
+"""Rules for groups, as they are given to ``group_constraints``."""
+
+
+def trusted_types(kind: str) -> frozenset[str]:
+    """Return the types that a model of this kind may hold; only models of scikit-learn's classifiers hold its types."""
+    return FAIRLEARN | SCIKIT_LEARN if kind == "scikit-learn" else FAIRLEARN
+
+
+def require(condition: object, sentence: str) -> None:
+    """Raise a ValueError with this sentence unless the condition holds."""
+    if not condition:
+        raise ValueError(sentence)
 
 
 def check_document(document: Document, features: list[Any], encoder: TableEncoder | None, mixture: Mixture) -> None:
@@ -45,7 +117,7 @@ def check_document(document: Document, features: list[Any], encoder: TableEncode
         require(len(encoder.columns) == len(features), "more or fewer columns are encoded than are used")
         _check_encoder(encoder, features if names else [])
     _check_mixture(mixture, encoder)
-    for table in (document["prices"], document["trajectory"], document["group_rules"]):
+    for table in (document["trajectory"], document["group_rules"]):
         require(len({len(column) for column in table.values()}) <= 1, "a table has columns of different lengths")
 
 

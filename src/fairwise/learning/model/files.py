@@ -1,7 +1,6 @@
 """Models as files: plain arrays in a skops archive, never pickle.
 
-A file holds no class of ours by name, only plain values (:func:`_document`), so modules may move and files of any
-version still open. Whatever a file holds, compiled code must find what it expects: it is checked once it is read.
+A file holds no class of ours by name, only plain values (:func:`_document`), so modules may move and files still open.
 """
 
 from __future__ import annotations
@@ -22,19 +21,17 @@ import numpy as np
 import pandas as pd
 import skops.io
 from sklearn import __version__ as sklearn_version
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
 
 from fairwise.callers import warn
 from fairwise.constraints.certificate import Certificate
-from fairwise.constraints.violations import STATUSES, WORDS_OF_0_1
+from fairwise.constraints.violations import STATUSES
 from fairwise.errors import ModelFileError, ModelKindError, ModelVersionWarning
 from fairwise.learning.encoding import TableEncoder
 from fairwise.learning.estimator import PairwiseFairClassifier
 from fairwise.learning.model.amount_files import amounts_part, fill
 from fairwise.learning.model.deterministic import Derandomization
-from fairwise.learning.model.document_checks import Document, check_document, members_of
-from fairwise.learning.model.file_checks import check_members, parts_of, trusted_types
+from fairwise.learning.model.document_checks import Document, check_document, members_of, trusted_types
 from fairwise.learning.model.mixture import Columns, Mixture
 from fairwise.learning.model.smaller import Simplification
 from fairwise.learning.oracles.base import Classifiers
@@ -50,7 +47,7 @@ if TYPE_CHECKING:
     Model = TypeVar("Model", bound=PairwiseFairClassifier | PairwiseFairRegressor)
 
 
-_FORMAT = 2  # 1: each Pipeline with transformers of its own, and nothing said of versions
+_FORMAT = 1
 _VERSION = version("fairwise")
 _MOST_BYTES = 1 << 30  # unpacked; a model of thousands of trees has a hundredth of it
 _COMPRESSION = zipfile.ZIP_DEFLATED
@@ -147,7 +144,6 @@ def _read_prices(path: str | PathLike[str]) -> Columns:
     for name in _NUMBERS:
         if not pd.api.types.is_numeric_dtype(table[name].dtype):
             raise ModelFileError(f"{path}: not a file of prices: the column {name!r} is not of numbers.")
-    table["status"] = table["status"].replace(WORDS_OF_0_1)
     odd = ~table["status"].isin(STATUSES)
     if odd.any():
         allowed = ", ".join(map(repr, STATUSES))
@@ -160,16 +156,13 @@ def _read_prices(path: str | PathLike[str]) -> Columns:
 def _load(
     cls: type[Model], path: str | PathLike[str], trusted: list[str] | None
 ) -> tuple[Model, dict[str, tuple[str, str]]]:
-    """The model, and which of the versions that matter to it are others, as they were saved and as they are here."""
+    """Return the model, and the versions of fairwise and scikit-learn that differ from those that saved it."""
     try:
         data = _unpacked(path)
-        opening = _plain_values(data)
-        allowed = sorted({*trusted_types(str(opening.get("kind"))), *(trusted or [])})
-        unknown = set(skops.io.get_untrusted_types(data=data)) - set(allowed)
+        allowed = _allowed_types(path, data, trusted or [])
         with warnings.catch_warnings():
-            if "sklearn_version" in opening:  # then it is said once, and not by every part
-                warnings.simplefilter("ignore", InconsistentVersionWarning)
-            document = None if unknown else skops.io.loads(data, trusted=allowed)
+            warnings.simplefilter("ignore", InconsistentVersionWarning)  # ours says it once, and not for every part
+            document = skops.io.loads(data, trusted=allowed)
     except FileNotFoundError:
         raise ModelFileError(f"{path}: no such file.") from None
     except IsADirectoryError:
@@ -178,16 +171,11 @@ def _load(
         raise
     except Exception as error:  # a file from elsewhere can fail in any way inside skops
         raise ModelFileError(f"{path}: not a fairwise model file ({error}).") from error
-    if unknown:
-        raise ModelFileError(
-            f"{path}: refused, because opening it would run code of types that are not known to be safe: "
-            f"{', '.join(sorted(unknown))}. If you trust the file's author, name them: load(path, trusted=[…])."
-        )
     if not isinstance(document, dict) or "fairwise_model" not in document:
         raise ModelFileError(f"{path}: a skops file, but not a fairwise model.")
-    if document["fairwise_model"] not in range(1, _FORMAT + 1):
+    if document["fairwise_model"] != _FORMAT:
         raise ModelFileError(
-            f"{path}: written in format {document['fairwise_model']}, this version reads format 1 to {_FORMAT}. "
+            f"{path}: written in format {document['fairwise_model']}, this version reads format {_FORMAT}. "
             "Use the version of fairwise that wrote it."
         )
     _require_kind(cls, document, path)
@@ -196,6 +184,21 @@ def _load(
     except Exception as error:  # what is inside may be of any type where another is needed
         reason = str(error) if isinstance(error, ValueError) else repr(error)
         raise ModelFileError(f"{path}: a fairwise model, but damaged or changed ({reason}).") from error
+
+
+def _allowed_types(path: str | PathLike[str], data: bytes, trusted: list[str]) -> list[str]:
+    """Return the types that the file may hold; refuse it if it names others, before any object of it is made."""
+    kind, scikit_learn = _kind_and_types(data)
+    allowed = sorted({*trusted_types(kind), *trusted})
+    unknown = set(skops.io.get_untrusted_types(data=data)) - set(allowed)
+    if kind in ("linear", "tree"):  # these are arrays and plain values
+        unknown |= scikit_learn - set(trusted)
+    if unknown:
+        raise ModelFileError(
+            f"{path}: refused, because opening it would run code of types that are not known to be safe: "
+            f"{', '.join(sorted(unknown))}. If you trust the file's author, name them: load(path, trusted=[…])."
+        )
+    return allowed
 
 
 def _require_kind(cls: type[Model], document: Document, path: str | PathLike[str]) -> None:
@@ -245,7 +248,6 @@ def _document(whole: PairwiseFairClassifier | PairwiseFairRegressor) -> Document
         "certificate": asdict(model.certificate_),
         "derandomization": None if derandomization is None else asdict(derandomization.without_judges()),
         "simplification": None if simplification is None else asdict(simplification),
-        "prices": {},  # single judgments; version 0.1 had them here
         "trajectory": model._trajectory,
         "group_rules": model._group_rules,
         "amounts": amounts_part(whole) if isinstance(whole, PairwiseFairRegressor) else None,
@@ -295,15 +297,21 @@ def _unpacked(path: str | PathLike[str]) -> bytes:
     return unpacked.getvalue()
 
 
-def _plain_values(data: bytes) -> dict[str, Any]:
-    """What a file says of itself in plain values, before anything of it is made; nothing of no model of ours."""
+def _kind_and_types(data: bytes) -> tuple[str, set[str]]:
+    """Return the kind of model that a file says it holds, and the names of the scikit-learn types in it."""
+    types = set()
+
+    def note_type(node: dict[str, Any]) -> dict[str, Any]:
+        if str(node.get("__module__")).partition(".")[0] == "sklearn":
+            types.add(f"{node['__module__']}.{node.get('__class__')}")
+        return node
+
     with zipfile.ZipFile(BytesIO(data)) as archive:
-        schema = json.loads(archive.read("schema.json"))
+        schema = json.loads(archive.read("schema.json"), object_hook=note_type)
     try:
-        entries = schema["content"].items()
-        return {name: json.loads(entry["content"]) for name, entry in entries if entry["__loader__"] == "JsonNode"}
-    except (AttributeError, KeyError, TypeError, ValueError):
-        return {}
+        return str(json.loads(schema["content"]["kind"]["content"])), types
+    except (AttributeError, KeyError, TypeError, ValueError):  # not a model
+        return "", types
 
 
 def _rebuild(cls: type[Model], document: Document) -> Model:
@@ -322,33 +330,24 @@ def _fill(model: Classifier, document: Document) -> Classifier:
     model.n_features_in_ = document["n_features"]
     if document["feature_names"]:
         model.feature_names_in_ = np.array(document["feature_names"], dtype=object)
-    every: list[Any] = document["feature_names"] or list(range(document["n_features"]))
-    model.features_ = document.get("features", every)  # version 0.1 used all
+    model.features_ = document["features"]
     model._encoder = None if document["encoder"] is None else TableEncoder.from_state(document["encoder"])
-    model._column_kinds = document.get("column_kinds")
+    model._column_kinds = document["column_kinds"]
     model._mixture = Mixture(
         _classifiers(document["kind"], document["classifiers"]), document["weights"], len(document["classes"])
     )
     model._threshold = document["threshold"]
     model._seed = document["seed"]
     model.certificate_ = Certificate(**document["certificate"])
-    derandomization = document["derandomization"]
-    # Version 0.1 wrote fewer fields, with the mean violation of another average: better nothing is said than that.
-    if derandomization is not None and set(derandomization) == set(Derandomization.__dataclass_fields__):
-        model.derandomization_ = Derandomization(**derandomization)
-    if (simplification := document.get("simplification")) is not None:  # not in files of version 0.1
-        model.simplification_ = Simplification(**simplification)
-    model._prices = document["prices"] or None
+    if document["derandomization"] is not None:
+        model.derandomization_ = Derandomization(**document["derandomization"])
+    if document["simplification"] is not None:
+        model.simplification_ = Simplification(**document["simplification"])
+    model._prices = None
     model._trajectory = document["trajectory"]
     model._group_rules = document["group_rules"]
     model._training = None
     check_document(document, model.features_, model._encoder, model._mixture)
-    if model._prices is not None:
-        model._prices["status"] = [WORDS_OF_0_1.get(status, status) for status in model._prices["status"]]
-    if document["kind"] == "scikit-learn":
-        check_members(document)
-    elif any(isinstance(part, BaseEstimator) for part in parts_of(document)):
-        raise ValueError(f"a model of kind {document['kind']!r} holds nothing of scikit-learn's, but this one does")
     return model
 
 
@@ -357,7 +356,7 @@ def _classifiers(kind: str, state: Document) -> Classifiers:
     for name, types in _TYPES[kind].items():
         if not (isinstance(state[name], np.ndarray) and state[name].dtype.kind in types):
             raise ValueError(f"the classifiers' {name} is no array of numbers")
-    if kind == "scikit-learn" and "transformers" in state:
+    if kind == "scikit-learn":
         return FittedClassifiers(
             members_of(state["members"], state["transformers"], state["uses"]), state["thresholds"]
         )

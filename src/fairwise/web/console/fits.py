@@ -17,7 +17,7 @@ from fairwise.errors import InputError
 from fairwise.judgments import Answer
 from fairwise.store.answers import anyone_answered
 from fairwise.store.export import participant_counts
-from fairwise.store.fit_files import MODEL, PRICES, REPORT, Fitted, may_hold_answers
+from fairwise.store.fit_files import MODEL, PRICES, REPORT, Fitted
 from fairwise.store.fit_results import FrontierPoint
 from fairwise.store.jobs import Job, all_jobs, find_job, submit, want_cancel
 from fairwise.store.study_state import choose, standing
@@ -200,7 +200,6 @@ class FitPages(ConsolePages):
             summary=None if fitted is None else fitted.summary,
             has_report=fitted is not None and fitted.file(REPORT) is not None,
             has_model=model is not None,
-            is_withheld=model is not None and await self._beside(may_hold_answers, model),
             has_prices=fitted is not None and fitted.file(PRICES) is not None,
             influence=None if fitted is None else await self._beside(lambda: fitted.influence),
             talked=None if fitted is None else await self._beside(fitted.effects, _spoken(request).code),
@@ -243,8 +242,6 @@ class FitPages(ConsolePages):
         """What the model says about a person, who is kept nowhere."""
         job, study, form = await self._job(request.path_params["id"]), self._study(), request.state.form
         file = await self._file(request, MODEL)
-        if await self._beside(may_hold_answers, file):
-            raise HTTPException(404)
         fields = await self._beside(person_fields, study)
         found, problem, problem_at = None, None, None
         spoken = _spoken(request)
@@ -271,8 +268,6 @@ class FitPages(ConsolePages):
 
     async def model(self, request: Request) -> Response:
         file, job_id = await self._file(request, MODEL), request.path_params["id"]
-        if await self._beside(may_hold_answers, file):
-            raise HTTPException(404)
         await self._noted(request, "downloaded", f"model {job_id}", lambda _: None)
         return FileResponse(file, filename=f"fit-{job_id}.skops", media_type="application/octet-stream")
 
