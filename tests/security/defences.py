@@ -374,7 +374,7 @@ DEFENCES = (
     one("numbers in models are checked", "security/test_crafted_models.py::test_a_changed_number_is_refused_before_compiled_code_reads_it",
         "learning/model/files.py", "    check_document(document, model.features_, model._encoder, model._mixture)\n", ""),
     one("each kind has its types", "security/test_crafted_models.py::test_own_models_need_nothing_of_scikit_learn",
-        "learning/model/files.py", "            unknown |= scikit_learn - set(trusted or [])\n", "            pass\n"),
+        "learning/model/files.py", "        unknown |= scikit_learn - set(trusted)\n", "        pass\n"),
     one("models have a size", "security/test_slow_and_huge.py::test_a_model_that_swells_is_refused_before_it_is_unpacked",
         "learning/model/files.py", "if sum(entry.file_size for entry in archive.infolist()) > _MOST_BYTES:", "if False:"),
     one("models are packed by deflate", "security/test_slow_and_huge.py::test_a_model_packed_in_a_way_that_swells_unseen_is_refused",

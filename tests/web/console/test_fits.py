@@ -15,7 +15,7 @@ from tests.support.operating import Operating, operating
 from tests.support.visits import Visit, hidden
 
 from fairwise.judgments import Answer
-from fairwise.store.fit_files import FRONTIER, REPORT, job_folder
+from fairwise.store.fit_files import REPORT, job_folder
 from fairwise.store.jobs import Job, all_jobs, end, take
 from fairwise.store.study_state import standing
 from fairwise.store.tables import events
@@ -385,22 +385,6 @@ def test_printed_differences_are_those_of_the_printed_numbers(console: Operating
         for k in (0, 1):
             cost_there = numbers["Wrong with the answers"][k] - numbers["Wrong without the answers"][k]
             assert numbers["Cost of the answers"][k] == cost_there
-
-
-def test_a_fit_of_the_first_version_has_no_point_of_its_own(console: Operating) -> None:
-    """It says neither which point is the fit itself nor how it does on people left out."""
-    add_done(console, held_out=None)
-    file = job_folder(console.site.host.path, 1) / FRONTIER
-    file.write_text(
-        file.read_text(encoding="utf-8").replace('"own": true, ', "").replace(', "own": true', ""), encoding="utf-8"
-    )
-    page = console.get("/fits/1").text
-    assert ">this model<" not in page
-    assert "left out when" not in page
-    assert page.count("Learn this point") == 5
-    assert "Wrong about people left out</th><td>–</td>" in console.get("/fits/compare?a=1&b=1").text
-    console.post("/fits/1/choose")
-    assert "Will read that something is not followed" not in console.get("/results").text
 
 
 def test_the_report_is_shown_in_a_sandbox_and_the_model_only_to_owners(console: Operating) -> None:
