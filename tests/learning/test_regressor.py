@@ -177,6 +177,28 @@ def test_amounts_between_those_of_the_grid_gain_no_more_than_is_said(seed: int) 
         assert proved.lower_bound - proved.grid_gap - 1e-7 <= least <= proved.error + 1e-7
 
 
+@pytest.mark.parametrize("seed", range(220))
+def test_amounts_between_gain_no_more_than_is_said_with_rules_about_groups(seed: int) -> None:
+    """Rounding to the grid raises the loss of groups, too; where no mixture on it keeps the rules, another may."""
+    shops = Shops(seed)
+    rule = ["squared", "absolute"][seed // 2 % 2]
+    size, finer = [(3, 13), (6, 21)][seed % 2]
+    worst = max(shops.drawn_losses(shops.fit(grid=size), rule).values())
+    bound = worst * (0.7 + 0.25 * float(np.random.default_rng(seed).random()))
+    loss = {"squared": SquareLoss, "absolute": AbsoluteLoss}[rule](shops.amount.min(), shops.amount.max())
+    rules = [BoundedGroupLoss(loss, upper_bound=bound)]
+    least = shops.least_on_grid(finer, dict.fromkeys(GROUPS, bound), rule)
+    if np.isinf(shops.least_on_grid(size, dict.fromkeys(GROUPS, bound), rule)):
+        with pytest.raises(InputError, match=f"deciding between {size} amounts that keeps every rule exists"):
+            shops.fit(grid=size, group_constraints=rules)
+        return
+    proved = shops.fit(grid=size, group_constraints=rules).certificate_
+    scale = shops.span ** (2 if shops.loss == "squared" else 1)
+    assert proved.lower_bound - proved.grid_gap - 1e-7 * scale <= least <= proved.error + 1e-7 * scale
+    assert proved.grid_gap < proved.lower_bound + scale  # a number that says something
+    assert f"lower the bound by at most {proved.grid_gap:.4g}" in str(proved)
+
+
 @pytest.mark.parametrize("seed", range(15))
 def test_no_groups_loss_is_above_its_bound(seed: int) -> None:
     shops = Shops(seed)

@@ -18,7 +18,7 @@ from tests.support.moments import MOMENTS
 
 from fairwise import Judgments, PairwiseFairClassifier
 from fairwise.errors import InputError
-from fairwise.learning.model.deterministic import broken_rules
+from fairwise.learning.model.mixture import broken_rules
 from fairwise.learning.solvers.column_generation import ColumnGeneration
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # inside fairlearn, about pandas

@@ -29,11 +29,15 @@ class Budget:
     limit: float
 
 
+PANEL = "panel"
+"""Name of the budget that eta limits."""
+
+
 def panel_budget(rows: PairRows, eta: float, weighting: Weighting) -> Budget:
     """The paper's eta: mean excess over everything that was asked (its equation 3). Rows of no weight stay free."""
     shares = rows.shares(weighting)
     counted = np.flatnonzero(shares > 0)
-    return Budget("panel", counted, shares[counted], eta)
+    return Budget(PANEL, counted, shares[counted], eta)
 
 
 def judge_budgets(rows: PairRows, limits: float | Limits) -> list[Budget]:

@@ -21,6 +21,9 @@ NOT_PROVED = (
 )
 """What no certificate says, in a sentence."""
 
+EXCEEDED = "A limit is exceeded: "
+"""How a warning begins that a limit which was asked for is not kept."""
+
 _ROUNDING = 1e-9
 
 

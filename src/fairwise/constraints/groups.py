@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from fairwise.constraints.pairs import FloatArray, IntArray
 
 
+_ALL = slice(None)
+
+
 @dataclass(frozen=True, eq=False)
 class GroupRows:
     """``matrix @ h <= limits`` for labels ``h`` of ``n`` people or points: one row per rule, group and direction.
@@ -37,6 +40,8 @@ class GroupRows:
     """``(Q,)`` how many units of its rule one unit of a row is."""
     always_kept: bool = True
     """Whether some mixture of constants keeps them all."""
+    rounding: FloatArray | float = 0.0
+    """``(Q,)`` of amounts: by how much rounding to their grid raises each row, at most."""
 
     def __len__(self) -> int:
         return len(self.names)
@@ -94,11 +99,12 @@ class GroupRows:
                 names.append(f"{type(moment).__name__} {sign} {of_event} {of_group}")
         return cls(names, np.array(rows).reshape(len(rows), size), np.array(limits), np.array(bounds))
 
-    def values(self, labels: NDArray[np.uint8]) -> FloatArray:
-        """The value of every rule ``(t, Q)`` for labels ``(t, n)``."""
-        if self.matrix.ndim == 2:
-            return np.asarray(labels.astype(float) @ self.matrix.T)
-        parts = ((labels == j + 1).astype(float) @ self.matrix[:, :, j].T for j in range(self.matrix.shape[2]))
+    def values(self, labels: NDArray[np.uint8], part: slice = _ALL) -> FloatArray:
+        """What labels ``(t, n)`` of these people or points, all by default, add to every rule ``(t, Q)``."""
+        matrix = self.matrix[:, part]
+        if matrix.ndim == 2:
+            return np.asarray(labels.astype(float) @ matrix.T)
+        parts = ((labels == j + 1).astype(float) @ matrix[:, :, j].T for j in range(matrix.shape[2]))
         return np.asarray(sum(parts))
 
     def in_rule_units(self, values: FloatArray, multipliers: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

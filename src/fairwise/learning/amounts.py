@@ -5,8 +5,9 @@ v_1 < …`` of a grid; its value is how far up it is, and its loss ``(y - v)²``
 
 The grid costs little. Any amount between two neighbours, drawn from these two with the mean that it is, keeps every
 mean, so every rule about pairs; and that raises the squared loss by at most ``step² / 4``, the absolute one by at most
-``step / 2``. Trees rounded so are trees with the amounts of the grid: no mixture of trees with any amounts in their
-leaves is better than the grid's best by more than that (:attr:`Amounts.grid_gap`).
+``step / 2``. Trees rounded so are trees with the amounts of the grid. Without rules about groups, no mixture of trees
+with any amounts of the range in their leaves is better than the grid's best by more than that. With such rules it may
+be, as rounding raises the loss of a group as well: see :meth:`Amounts.grid_gap`.
 """
 
 from __future__ import annotations
@@ -31,9 +32,11 @@ from fairwise.learning.settings import FitSettings, Params
 if TYPE_CHECKING:
     from fairlearn.reductions import BoundedGroupLoss
 
+    from fairwise.learning.solvers.solution import Solution
+
 LOSSES = ("squared", "absolute")
 MOST_AMOUNTS = 128
-_IN_UNITS = ("error", "lower_bound", "gap", "oracle_bound", "plain_error", "constant_error")
+_IN_UNITS = ("error", "lower_bound", "gap", "oracle_bound", "plain_error", "constant_error", "grid_gap")
 _COUNTABLE = (1e-100, 1e100)  # ranges whose square is a number, neither 0 nor infinity
 
 
@@ -90,11 +93,24 @@ class Amounts:
         """The loss of missing an amount by the whole range."""
         return (self.high - self.low) ** (2 if self.loss == "squared" else 1)
 
-    @property
-    def grid_gap(self) -> float:
-        """By how much a mixture of trees with any amounts could be better than the best of the grid, at most."""
+    def grid_gap(self, solution: Solution, groups: GroupRows | None) -> float:
+        """By how much the bound could be lower for trees with any amounts of the range, at most; as a share of a unit.
+
+        Rounded to the grid, a mixture of such trees has a loss that is higher by at most the rounding, and breaks the
+        rule of a group by at most what rounding adds there, for which the multipliers that prove the bound charge. Nor
+        is its loss below the least without any rule, which the grid raises by at most the rounding.
+        """
+        charged = 0.0
+        if groups is not None:
+            prices = solution.multipliers.rows[-len(groups) :]
+            paid = prices > 0.0  # of a loss that is not known here rounding may add anything
+            charged = float(prices[paid] @ np.broadcast_to(groups.rounding, len(groups))[paid])
+        return self._rounding(self.loss) / self.unit + min(charged, solution.bound - solution.plain_error)
+
+    def _rounding(self, loss: str) -> float:
+        """By how much drawing from two neighbours with the mean between them raises a loss, at most."""
         step = (self.high - self.low) / (self.size - 1)
-        return step**2 / 4 if self.loss == "squared" else step / 2
+        return step**2 / 4 if loss == "squared" else step / 2
 
     def losses(self, y: FloatArray) -> FloatArray:
         """``(n, k)`` what each amount of the grid costs each person, in units of :attr:`unit`."""
@@ -156,11 +172,14 @@ class Amounts:
 
         The loss that is bounded may be another than that of the fit, so each is counted in units of its own largest.
         """
+        from fairlearn.reductions import AbsoluteLoss, SquareLoss  # as in moments
+
         size = len(placed.points.error_cost)
         groups = sensitive.to_numpy()
-        names, matrices, limits, bounds, units = [], [], [], [], []
+        names, matrices, limits, bounds, units, rounding = [], [], [], [], [], []
         for moment in moments[None]:
             self._refuse_clipping(moment.reduction_loss)
+            loss = {SquareLoss: "squared", AbsoluteLoss: "absolute"}.get(type(moment.reduction_loss))
             losses = np.stack([moment.reduction_loss.eval(y, amount) for amount in self.grid], axis=1)
             unit = float(losses.max()) or 1.0
             first, more = relative_losses(losses / unit)
@@ -173,6 +192,7 @@ class Amounts:
                 limits.append(float(moment.upper_bound / unit - share @ first))
                 bounds.append(float(moment.upper_bound))
                 units.append(unit)
+                rounding.append(np.inf if loss is None else self._rounding(loss) / unit)
         matrix: FloatArray = np.array(matrices, dtype=float)
         return GroupRows(
             names,
@@ -181,6 +201,7 @@ class Amounts:
             np.array(bounds),
             np.array(units),
             always_kept=False,
+            rounding=np.array(rounding),
         )
 
     def _refuse_clipping(self, loss: Any) -> None:

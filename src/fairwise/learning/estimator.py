@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 
 from fairwise.callers import warn
-from fairwise.constraints.certificate import Certificate
+from fairwise.constraints.certificate import EXCEEDED, Certificate
 from fairwise.constraints.pairs import Weighting
 from fairwise.errors import InputError, quote
 from fairwise.judgments import Judgments
@@ -252,7 +252,8 @@ class PairwiseFairClassifier(FittedMixture):
 
 
 def warn_of(certificate: Certificate) -> None:
-    """Give a certificate's warnings; of a proven optimum there is nothing to do about them, and it says them itself."""
-    if certificate.kind == "heuristic" or certificate.stopped != "gap":
-        for warning in certificate.warnings:
+    """Give a certificate's warnings; of a proven optimum, which says the others itself, only of exceeded limits."""
+    proven = certificate.kind == "exact" and certificate.stopped == "gap"
+    for warning in certificate.warnings:
+        if not proven or warning.startswith(EXCEEDED):
             warn(warning, ConvergenceWarning)

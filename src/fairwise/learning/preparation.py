@@ -134,6 +134,8 @@ def prepare(
         seed,
         placed.judged if groups is None else None,
     )
+    if amounts is not None:
+        oracle.hypothesis_class += f", deciding between {amounts.size} amounts"  # what is proved is about these
     asked = bool(moments) or (judgments is not None and len(judgments.frame) > 0)
     return PreparedFit(
         settings, problem, pairs, judged_rows, encoder, labels.classes, seed, oracle, placed.people, asked

@@ -16,7 +16,7 @@ labels, and a limit. Pairs come first, statistical rules behind them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -26,7 +26,15 @@ import numpy as np
 from fairwise.constraints.budgets import Budget
 from fairwise.constraints.groups import GroupRows
 from fairwise.constraints.pairs import PairRows, adjoint_differences
-from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, LabelArray, RowValues, total_costs
+from fairwise.learning.oracles.base import (
+    Classifiers,
+    FloatArray,
+    IntArray,
+    LabelArray,
+    RowValues,
+    point_slices,
+    total_costs,
+)
 
 NO_BUDGET = 1.0  # the mean excess of a panel is never above it, so it limits nothing
 
@@ -231,7 +239,9 @@ class Problem:
 
         Of two labels pair differences are -1, 0 or 1 and kept as bytes, unless there are statistical rules beside them.
         """
-        return self.evaluate_labels(classifiers.labels(self.points.rows))
+        rows = self.points.rows
+        by_position = rows.iloc if hasattr(rows, "iloc") else rows
+        return self._evaluate(lambda part: classifiers.labels(by_position[part]), len(classifiers))
 
     def observe(self, classifier: Classifiers) -> tuple[float, RowValues, bytes]:
         """Error and row values ``(len(self),)`` of one classifier, and a key that it shares with its like."""
@@ -241,10 +251,22 @@ class Problem:
 
     def evaluate_labels(self, labels: LabelArray) -> tuple[FloatArray, RowValues]:
         """The same from the labels ``(k, P)`` of all points."""
-        pairs = self.differences(labels[:, self.judged])
-        if self.groups is None:
-            return self.points.errors(labels), pairs
-        return self.points.errors(labels), np.concatenate([pairs, self.groups.values(labels)], axis=1)
+        return self._evaluate(lambda part: labels[:, part], len(labels))
+
+    def _evaluate(self, labels_of: Callable[[slice], LabelArray], n_classifiers: int) -> tuple[FloatArray, RowValues]:
+        """The same from labels of some points at a time, so that those of all are never in memory together."""
+        errors = np.full(n_classifiers, self.points.error_offset)
+        of_groups = np.zeros((n_classifiers, len(self) - self.n_pairs))
+        judged = np.empty((n_classifiers, len(self.judged)), dtype=np.uint8)
+        for part in point_slices(len(self.points.error_cost), n_classifiers):
+            labels = labels_of(part)
+            errors += total_costs(labels, self.points.error_cost[part])
+            inside = np.flatnonzero((part.start <= self.judged) & (self.judged < part.stop))
+            judged[:, inside] = labels[:, self.judged[inside] - part.start]
+            if self.groups is not None:
+                of_groups += self.groups.values(labels, part)
+        pairs = self.differences(judged)
+        return errors, pairs if self.groups is None else np.concatenate([pairs, of_groups], axis=1)
 
 
 def mean_value(probability: FloatArray, label_values: FloatArray) -> FloatArray:

@@ -49,6 +49,11 @@ _PATTERNS = (
         "One amount for everyone is what decides {share} of the time: the rules leave little else "
         "(or the search missed something better)."
     ),
+    marked("A limit is exceeded: {which}"),
+    marked("the largest violation of a pair is {by} above gamma = {gamma}."),
+    marked("the mean excess is {by} above eta = {eta}."),
+    marked("budgets of judges are overspent, {count} of {total}, by up to {by}."),
+    marked("rules about groups are broken, {count} of {total}, by up to {by}."),
     # A rule that decides without chance, and why it may be below what is proved.
     marked("classifier {number} of the mixture"),
     marked("a classifier found, without weight in the mixture"),
@@ -56,6 +61,7 @@ _PATTERNS = (
     marked("a threshold on a mixture is outside that class"),
     marked("it breaks the rules and {why}"),
     # Kinds of rules.
+    marked("{kind}, deciding between {size} amounts"),
     marked("decision trees of depth {depth} over all {thresholds} thresholds of {columns} column"),
     marked("decision trees of depth {depth} over all {thresholds} thresholds of {columns} columns"),
     marked("decision trees of depth {depth} over {used} of {thresholds} thresholds of {columns} column"),

@@ -132,19 +132,6 @@ class Derandomization:
         return "\n".join(lines)
 
 
-def broken_rules(problem: Problem, values: FloatArray) -> tuple[dict[str, float], dict[str, float]]:
-    """Statistical rules and budgets that a model with these row values breaks, each with by how much."""
-    over = values - problem.row_limits
-    names = [] if problem.groups is None else problem.groups.names
-    groups = {name: float(by) for name, by in zip(names, over[problem.n_pairs :], strict=True) if by > PRECISION}
-    budgets = {}
-    for budget in problem.budgets:
-        overspent = float(budget.shares @ np.maximum(over[budget.rows], 0.0)) - budget.limit
-        if overspent > PRECISION * float(budget.shares.sum()):
-            budgets[budget.name] = overspent
-    return groups, budgets
-
-
 def best_deterministic_rule(
     problem: Problem,
     pairs: PairRows,

@@ -20,9 +20,16 @@ from fairwise.learning import inputs
 from fairwise.learning.amounts import Amounts
 from fairwise.learning.large.table import is_in_parts
 from fairwise.learning.model import description
-from fairwise.learning.model.deterministic import Derandomization, best_deterministic_rule, broken_rules
+from fairwise.learning.model.deterministic import Derandomization, best_deterministic_rule
 from fairwise.learning.model.draws import LabelPredictions
-from fairwise.learning.model.mixture import Columns, Measurement, Mixture, group_rule_table
+from fairwise.learning.model.mixture import (
+    Columns,
+    Measurement,
+    Mixture,
+    broken_rules,
+    exceeded_limits,
+    group_rule_table,
+)
 from fairwise.learning.model.rules import Explanation, ModelRules, label_words, table_of_one, values_of
 from fairwise.learning.model.smaller import Simplification, refuse_other_groups, refuse_other_training, smaller_mixture
 from fairwise.learning.oracles.base import Classifiers, FloatArray, Rows
@@ -269,16 +276,17 @@ class FittedMixture(LabelPredictions, ClassifierMixin, BaseEstimator):
 
     def _set_mixture(self, mixture: Mixture, error: float) -> Self:
         """Make this mixture the model, and measure it anew."""
-        _, solution = self._after_fit()
+        prepared, solution = self._after_fit()
         self._mixture = mixture
         measured, gamma = self._measured(), float(self.gamma)
-        self.certificate_: Certificate = measured.certificate(
-            gamma, self.eta, self.weighting, error=error, amounts=self.amounts_of_labels
-        )
+        values = self._row_values(measured)
+        certificate = measured.certificate(gamma, self.eta, self.weighting, error=error, amounts=self.amounts_of_labels)
+        exceeded = exceeded_limits(prepared.problem, values, prepared.settings.tol)
+        self.certificate_: Certificate = replace(certificate, warnings=(*certificate.warnings, *exceeded))
         columns = measured.price_columns(gamma).items()  # lists of a Series are made at once, of its array one by one
         self._prices: Columns | None = {name: pd.Series(column).tolist() for name, column in columns}
         self._trajectory = solution.trajectory
-        self._group_rules = self._measured_rules()
+        self._group_rules = group_rule_table(prepared.problem, values, solution)
         return self
 
     def _measured(self) -> Measurement:
@@ -286,11 +294,10 @@ class FittedMixture(LabelPredictions, ClassifierMixin, BaseEstimator):
         is_solution = self._threshold is None and self._mixture.weights is solution.weights
         return Measurement(prepared, solution, None if is_solution else self._probability(prepared.judged_rows))
 
-    def _measured_rules(self) -> Columns:
-        prepared, solution = self._after_fit()
-        problem = prepared.problem
-        values = np.empty(0) if problem.groups is None else self._reached(problem)[1]
-        return group_rule_table(problem, values, solution)
+    def _row_values(self, measured: Measurement) -> FloatArray:
+        """The value of every row ``(len(problem),)``; those of pairs are known without asking about anyone else."""
+        problem = self._after_fit()[0].problem
+        return measured.pair_values() if problem.groups is None else self._reached(problem)[1]
 
     def _reached(self, problem: Problem) -> tuple[float, FloatArray]:
         """Error, and the value of every row ``(len(problem),)``."""
@@ -399,9 +406,11 @@ class FittedMixture(LabelPredictions, ClassifierMixin, BaseEstimator):
         solution = solve_with_context(prepared)
         again = self._twin((prepared, solution))
         error, _ = again._reached(prepared.problem)
-        here = again._measured().certificate(float(self.gamma), self.eta, self.weighting, error=error)
+        measured = again._measured()
+        here = measured.certificate(float(self.gamma), self.eta, self.weighting, error=error)
         refuse_other_training(self.certificate_, here)
-        refuse_other_groups(self._group_rules, again._measured_rules())
+        values = again._row_values(measured)
+        refuse_other_groups(self._group_rules, group_rule_table(prepared.problem, values, solution))
         return prepared, solution
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -61,7 +61,6 @@ class FittedAmounts(RegressorMixin, BaseEstimator):
         self.certificate_: Certificate = replace(
             amounts.in_units(model.certificate_),
             mean_error=amounts.mean_loss(people.amounts, self.predict(people.table), people.weights),
-            grid_gap=amounts.grid_gap if self.estimator == "tree" else np.nan,
         )
         return self
 

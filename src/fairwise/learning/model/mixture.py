@@ -11,9 +11,11 @@ import numpy as np
 import pandas as pd
 from joblib import cpu_count
 
-from fairwise.constraints.certificate import Certificate
+from fairwise.constraints.budgets import PANEL
+from fairwise.constraints.certificate import EXCEEDED, Certificate
+from fairwise.constraints.groups import GroupRows
 from fairwise.constraints.pairs import PairRows, Weighting, price_columns
-from fairwise.constraints.violations import excess
+from fairwise.constraints.violations import PRECISION, excess
 from fairwise.judgments.table import are_simulated
 from fairwise.learning.amounts import Amounts
 from fairwise.learning.oracles.base import Classifiers, FloatArray, Rows
@@ -48,6 +50,7 @@ def certify(
     weighting: Weighting,
     has_rules: bool = True,
     amounts: Amounts | None = None,
+    groups: GroupRows | None = None,
 ) -> Certificate:
     """Measure the mixture on the judged people (``favorable`` is ``(m,)``) and say what the solver proved.
 
@@ -80,6 +83,7 @@ def certify(
         stopped=solution.stopped,
         max_classifiers=solution.max_classifiers,
         has_rules=has_rules,
+        grid_gap=amounts.grid_gap(solution, groups) if amounts is not None and exact else np.nan,
         warnings=tuple(_warnings(solution, amounts)),
     )
 
@@ -98,6 +102,43 @@ def _warnings(solution: Solution, amounts: Amounts | None = None) -> Iterator[st
         share = f"{solution.constant_weight:.0%}"
         what = "label" if amounts is None else "amount"
         yield f"One {what} for everyone is what decides {share} of the time: the rules leave little else ({why})."
+
+
+def broken_rules(
+    problem: Problem, values: FloatArray, tol: float | None = None
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Statistical rules and budgets that a model with these row values breaks, each with by how much.
+
+    By more than ``tol``, or else the precision of a fit.
+    """
+    over = values - problem.row_limits
+    names = [] if problem.groups is None else problem.groups.names
+    least = PRECISION if tol is None else tol
+    groups = {name: float(by) for name, by in zip(names, over[problem.n_pairs :], strict=True) if by > least}
+    budgets = {}
+    for budget in problem.budgets:
+        overspent = float(budget.shares @ np.maximum(over[budget.rows], 0.0)) - budget.limit
+        if overspent > (PRECISION * float(budget.shares.sum()) if tol is None else tol):
+            budgets[budget.name] = overspent
+    return groups, budgets
+
+
+def exceeded_limits(problem: Problem, values: FloatArray, tol: float) -> Iterator[str]:
+    """Warn of each limit that a model with these row values exceeds by more than ``tol``; no judge is named."""
+    hard = np.flatnonzero(problem.hard[: problem.n_pairs])
+    beyond = float((values[hard] - problem.row_limits[hard]).max(initial=0.0))
+    if beyond > tol:
+        yield f"{EXCEEDED}the largest violation of a pair is {beyond:.2g} above gamma = {problem.gamma:g}."
+    groups, budgets = broken_rules(problem, values, tol)
+    limits = {budget.name: budget.limit for budget in problem.budgets}
+    if PANEL in budgets:
+        yield f"{EXCEEDED}the mean excess is {budgets.pop(PANEL):.2g} above eta = {limits[PANEL]:g}."
+    if budgets:
+        of_all = f"{len(budgets)} of {len(limits.keys() - {PANEL})}"
+        yield f"{EXCEEDED}budgets of judges are overspent, {of_all}, by up to {max(budgets.values()):.2g}."
+    if groups:
+        of_all = f"{len(groups)} of {len(values) - problem.n_pairs}"
+        yield f"{EXCEEDED}rules about groups are broken, {of_all}, by up to {max(groups.values()):.2g}."
 
 
 Columns = dict[str, list[Any]]
@@ -210,7 +251,13 @@ class Measurement:
             weighting=weighting,
             has_rules=len(self._prepared.problem) > 0,
             amounts=amounts,
+            groups=self._prepared.problem.groups,
         )
+
+    def pair_values(self) -> FloatArray:
+        """Return ``r_i - r_j`` of every pair that a budget limits."""
+        problem = self._prepared.problem
+        return np.asarray(self._favorable[problem.reference] - self._favorable[problem.owed])
 
     def mean_answer_violation(self) -> float:
         """Return the weighted mean of the violation over all judgments that ask for something."""

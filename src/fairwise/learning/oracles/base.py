@@ -32,13 +32,24 @@ RowValues = NDArray[Any]
 """Values of rows, ``(k, rows)``: bytes for pairs alone, floats where there are statistical rules beside them."""
 
 
+_LABELS_AT_ONCE = 1 << 22
+
+
+def point_slices(n_points: int, n_classifiers: int) -> Iterator[slice]:
+    """Slices of the points such that labels of all classifiers, as floats, take little memory."""
+    step = max(1, _LABELS_AT_ONCE // max(n_classifiers, 1))
+    return (slice(start, start + step) for start in range(0, n_points, step))
+
+
 def total_costs(labels: LabelArray, cost: FloatArray) -> FloatArray:
     """``sum_p cost[p, label - 1]`` over the points ``(t,)`` for labels ``(t, P)``; of a vector, of label 1."""
-    if cost.ndim == 1:
-        return np.asarray(labels.astype(float) @ cost)
     totals = np.zeros(len(labels))
-    for label, column in enumerate(np.ascontiguousarray(cost.T), 1):
-        totals += (labels == label).astype(float) @ column
+    for part in point_slices(len(cost), len(labels)):
+        if cost.ndim == 1:
+            totals += labels[:, part].astype(float) @ cost[part]
+            continue
+        for label, column in enumerate(np.ascontiguousarray(cost[part].T), 1):
+            totals += (labels[:, part] == label).astype(float) @ column
     return totals
 
 
