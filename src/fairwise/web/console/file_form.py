@@ -44,7 +44,7 @@ async def receive_file(request: Request, into: Path, check: Callable[[Form], Non
             async for chunk in request.stream():
                 parser.write(chunk)
                 if len(parts.pieces) >= _AT_ONCE:
-                    into.stat()  # a file that was deleted meanwhile would go on filling the disk
+                    await loop.run_in_executor(None, into.stat)  # a file without a name would go on filling the disk
                     await loop.run_in_executor(None, file.write, parts.taken())
             parser.finalize()
         except FormParserError:

@@ -175,7 +175,7 @@ class Uploads:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def make_room(self, operator_id: int | None = None) -> None:
-        """Delete what nobody has come back to, what is more than this operator may have, and what is too much in all."""
+        """Delete uploads that nobody has come back to, those of this operator but the newest, and what is too large."""
         own, kept_bytes, newest_first = 0, 0, sorted(map(_measured, self._folder.glob("*")), reverse=True)
         for modified, size, folder in newest_first:
             is_own = folder.name.startswith(f"{operator_id}-")
