@@ -361,7 +361,7 @@ DEFENCES = (
     one("a name is only a name", "web/console/test_uploads.py::test_a_name_is_only_a_name",
         "web/console/uploads.py", 'folder / f"people.{kind}"', "folder / sent_name"),
     one("uploads are for owners' forms", "web/console/test_uploads.py::test_forms_of_others_are_refused_before_anything_is_written",
-        "web/console/study_wizard.py", "lambda form: self._refuse_others(request, form)", "lambda form: None"),
+        "web/console/study_wizard.py", "            self._refuse_others(request, form)\n", ""),
     one("uploads have a size", "web/console/test_uploads.py::test_a_stream_that_does_not_say_how_long_it_is",
         "web/shared/security.py", "if received > most:", "if False:"),
     one("text is text", "security/test_fuzz_files.py::test_text_that_is_no_text",
