@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import random
 import re
 import sys
 import tempfile
@@ -46,6 +47,13 @@ SMALL, LARGE, BAR = 10_000, 1_000_000, 3.0
 _FIELDS = re.compile(r'<(?:input|select|textarea)[^>]*?name="([^"]+)"(?:[^>]*?value="([^"]*)")?')
 _SPOILS = re.compile("logout|withdraw|erase|remove|state|password|accounts|login")
 
+_SIGNS = " \t\r\n,;:.@<>()[]{}\"'`*_+-=/\\|&%#!?~^$"
+
+
+def _mixture(size: int) -> str:
+    return "".join(random.Random(0).choices(_SIGNS + "a1é", k=size * 9 // 10))  # some take two bytes
+
+
 WORST: dict[str, tuple[str, Callable[[int], str] | None]] = {
     "marks to be put in order": ("\u0301\u0316", lambda n: "a" + "\u0301" * (n // 4) + "\u0316" * (n // 4)),
     "marks between what is dropped": ("\u0301\x01", lambda n: "a" + ("\u0301\u0316" * 15 + "\x01") * (n // 61)),
@@ -72,6 +80,9 @@ WORST: dict[str, tuple[str, Callable[[int], str] | None]] = {
     "blanks and commas": (" ,\t", None),
     "letters and blanks": ("a ", None),
     "percent signs": ("%c3", None),
+    "a run of each sign": ("", lambda n: "".join(sign * (n // len(_SIGNS)) for sign in _SIGNS)),
+    "a run of each sign and a letter": ("", lambda n: "".join(f"a{sign}" * (n // 2 // len(_SIGNS)) for sign in _SIGNS)),
+    "a mixture of signs and letters": ("", _mixture),
 }
 """What somebody's program took the square of the time for, to be repeated."""
 
@@ -79,6 +90,7 @@ _OF_TEXTS = ("marks to be put in order", "marks that fall apart", "letters that 
 _SEPARATORS = (
     *("blanks", "commas", "commas alone", "semicolons", "at signs", "addresses", "dots", "brackets"),
     *("dashes and underscores", "blanks and commas", "letters and blanks"),
+    *("a run of each sign", "a run of each sign and a letter", "a mixture of signs and letters"),
 )
 IN_FORMS = (*_OF_TEXTS, "ends of lines", "things to fill in", "links", "backslashes", *_SEPARATORS)
 ESCAPED = ("marks to be put in order", "letters that fall apart", "letters", "percent signs")

@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+import io
+import random
+import struct
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+import PIL.Image
 import pytest
+from tests.support.changed_bundles import changed
 from tests.support.visits import visiting
 
 from fairwise.archive.bundle import read_bundle, write_bundle
+from fairwise.archive.verify import verify_bundle
 from fairwise.errors import InputError
 from fairwise.study.folder import StudyFolder
 from fairwise.study.new_study import new_study
-from fairwise.study.pictures import LARGEST, media_type
+from fairwise.study.pictures import LARGEST, LONGEST_SIDE, media_type, size_of
 from fairwise.tables.people_file import PeopleFile
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-PNG = b"\x89PNG\r\n\x1a\n and so on"
+
+def png(width: int, height: int) -> bytes:
+    """As much of one as tells its size."""
+    return b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sII", 13, b"IHDR", width, height)
+
+
+PNG = png(200, 100)
+WIDE = LONGEST_SIDE + 1
 CHOICES = {"title": "Faces", "pairs": 2, "practice": False, "pictures": {"photo": "photo_text"}}
 
 
@@ -84,6 +97,11 @@ def test_no_other_file_is_served(study: StudyFolder, tmp_path: Path, name: str) 
         ({"photo": ".hidden"}, PNG, "'.hidden' is not the name of a file"),
         ({"photo": "x.png"}, b"<svg onload='alert(1)'/>", "x.png: not a picture; allowed: PNG, JPEG, GIF and WebP"),
         ({"photo": "x.png"}, PNG + bytes(LARGEST), "x.png: larger than 1,000,000 bytes"),
+        ({"photo": "x.png"}, png(50_000, 50_000), "x.png: 50,000 × 50,000 pixels; at most 4,096 × 4,096"),
+        ({"photo": "x.png"}, png(1, WIDE), "x.png: 1 × 4,097 pixels; at most"),
+        ({"photo": "x.png"}, png(0, 5), "x.png: not a whole picture; its width and height cannot be read"),
+        ({"photo": "x.png"}, PNG[:20], "x.png: not a whole picture"),
+        ({"photo": "x.jpg"}, b"\xff\xd8\xff\xe0", "x.jpg: not a whole picture"),
         ({"photo_text": ""}, None, "person 'p0': Photo: no words say what this picture shows"),
     ],
 )
@@ -109,3 +127,48 @@ def test_kinds() -> None:
     starts = [PNG, b"\xff\xd8\xff\xe0", b"GIF89a", b"RIFF....WEBPVP8 ", b"<!DOCTYPE html>", b"RIFF....WAVE", b""]
     kinds = [media_type(start) for start in starts]
     assert kinds == ["image/png", "image/jpeg", "image/gif", "image/webp", None, None, None]
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("PNG", {}),
+        ("JPEG", {}),
+        ("JPEG", {"progressive": True, "comment": b"\xff\xc0" * 40, "exif": b"Exif\0\0" + b"\xff\xc0\x00\x11" * 99}),
+        ("GIF", {}),
+        ("WEBP", {}),
+        ("WEBP", {"lossless": True}),
+        ("WEBP", {"exif": b"Exif\0\0" + bytes(50)}),
+    ],
+)
+def test_sizes_are_those_that_decoders_find(kind: str, options: dict[str, Any], seed: int) -> None:
+    chance = random.Random(seed)
+    size = chance.randint(1, 700), chance.randint(1, 700)
+    written = io.BytesIO()
+    PIL.Image.new(chance.choice(["RGB", "L"]), size, 7).save(written, kind, **options)
+    assert size_of(written.getvalue()) == size
+    for cut in range(40):  # a broken one is no bug
+        size_of(written.getvalue()[:cut])
+
+
+def test_a_large_frame_in_a_small_gif_is_found() -> None:
+    comment = b"!\xfe" + b"\x02hi" + b"\x00"
+    frame = b"," + struct.pack("<HHHH", 5, 0, 60_000, 3)
+    for packed, colours in ((0, b""), (0x81, bytes(12))):
+        assert size_of(b"GIF89a" + struct.pack("<HHB", 4, 4, packed) + b"\0\0" + colours + comment + frame) == (
+            60_005,
+            4,
+        )
+
+
+def test_a_large_picture_is_refused_in_folders_and_bundles(study: StudyFolder, tmp_path: Path) -> None:
+    with visiting(study, tmp_path / "study.sqlite") as visit:
+        visit.store.read_now(lambda connection: write_bundle(tmp_path / "bundle.zip", study, connection))
+    large = {"study/images/face 2.png": png(WIDE, WIDE)}
+    forged = changed(tmp_path / "bundle.zip", lambda files: files.update(large), forge=True)
+    with pytest.raises(InputError, match=r"face 2\.png: 4,097 × 4,097 pixels"):
+        verify_bundle(forged)
+    (study.path / "images" / "face 2.png").write_bytes(png(WIDE, WIDE))
+    with pytest.raises(InputError, match=r"face 2\.png: 4,097 × 4,097 pixels"):
+        StudyFolder.open(study.path)

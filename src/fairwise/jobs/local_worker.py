@@ -10,7 +10,6 @@ import os
 import tempfile
 import traceback
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
@@ -21,11 +20,11 @@ from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
 
 from fairwise.errors import InputError
+from fairwise.jobs.priority import let_others_go_first
 from fairwise.jobs.steps import Call, progress
 
 P = ParamSpec("P")
 T = TypeVar("T")
-NICE = 19
 _DEATHS = 4
 """So often a call may end the process before it is given up."""
 
@@ -128,20 +127,3 @@ def _end_with_parent() -> None:
     assert parent is not None
     wait_for([parent.sentinel])
     os._exit(1)
-
-
-def let_others_go_first() -> None:
-    """Compute only while nobody else on this machine wants to: in Linux' idle class, elsewhere at the lowest priority.
-
-    Nice alone does not do on Linux: whoever wakes up may have to wait for the next tick, some milliseconds, and an
-    answer wakes several threads. The idle class is interrupted at once. It counts among processes of one session or
-    control group, so this one must remain in that of the server.
-
-    Only who computes does so. Who writes to the database must not: waiting for a turn while holding its lock, they
-    would keep everyone else waiting.
-    """
-    if hasattr(os, "nice"):
-        os.nice(NICE)
-    if hasattr(os, "SCHED_IDLE"):
-        with suppress(OSError):  # where a sandbox forbids it, nice remains
-            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))

@@ -12,19 +12,19 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from fairwise.jobs.local_worker import let_others_go_first
+from fairwise.jobs.priority import let_others_go_first
 from fairwise.languages import SOURCE
-from fairwise.tables.ids import text_of
-from fairwise.tables.output import json_text
 
 
 def score(model_file: Path, person: dict[str, Any], labels: dict[str, str], language: str = SOURCE) -> dict[str, Any]:
     """Return the probability of each outcome by its name, or the amount, and which rules say what, in this language."""
-    import pandas as pd  # slow to load, and in the idle class
+    # Slow to load, and so only in the idle class.
+    import pandas as pd
 
     from fairwise.learning.any_model import load_model
     from fairwise.learning.regressor import PairwiseFairRegressor
     from fairwise.reporting.words import words_in
+    from fairwise.tables.ids import text_of
 
     model = load_model(model_file)
     words = words_in(language)
@@ -48,4 +48,6 @@ def score(model_file: Path, person: dict[str, Any], labels: dict[str, str], lang
 
 if __name__ == "__main__":
     let_others_go_first()
+    from fairwise.tables.output import json_text
+
     sys.stdout.write(json_text(score(Path(sys.argv[1]), **json.load(sys.stdin))))

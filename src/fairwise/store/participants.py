@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from fairwise.store.erasure import delete_participant
 from fairwise.store.errors import Full, NotInvited, NotListed, NotYet, StoreProblem, TakesPartAlready, Unknown, Withdrew
 from fairwise.store.quotas import Quotas, is_full, lowest_free, take_turn
-from fairwise.store.recruitment import find_room, invitation, may_come, withdrawal_mark, withdrew
+from fairwise.store.recruitment import lock_invitation, lock_open_room, may_come, withdrawal_mark, withdrew
 from fairwise.store.tables import (
     answers,
     appearances,
@@ -176,13 +176,13 @@ def _let_in(connection: sa.Connection, consent: Consent) -> dict[str, object]:
     came: dict[str, object] = {"came_by": arrival.came_by}
     if is_full(connection, consent.most, **consent.since):
         raise Full
-    if arrival.came_by == PERSONAL and invitation(connection, consent.token_hash) != "invited":
+    if arrival.came_by == PERSONAL and not lock_invitation(connection, consent.token_hash):
         raise NotInvited
     if arrival.came_by == ROOM:
-        room = find_room(connection, arrival.who)
-        if room is None or not room.is_open:
+        room_id = lock_open_room(connection, arrival.who)
+        if room_id is None:
             raise NotInvited
-        came["room_id"] = room.id
+        came["room_id"] = room_id
     if arrival.came_by in PANELS:
         contests = consent.contests and not consent.signed
         problem = panel_state(connection, arrival, consent.mark, contests=contests, signed=consent.signed)

@@ -94,7 +94,9 @@ def report(connection: sa.Connection, answer_id: int, at: datetime) -> None:
     Whoever reports it again after an operator released it tells the operators so, and it stays: else one participant
     could keep it from all others for good.
     """
-    row = connection.execute(sa.select(reasons).where(reasons.c.answer_id == answer_id)).one_or_none()
+    # Locked, as on PostgreSQL an operator may hide it at the same moment through another process.
+    reported = sa.select(reasons).where(reasons.c.answer_id == answer_id).with_for_update()
+    row = connection.execute(reported).one_or_none()
     if row is None or row.state != RELEASED:
         return
     state = HIDDEN if row.reported_at is None else RELEASED

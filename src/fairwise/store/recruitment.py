@@ -58,6 +58,13 @@ def invitation(connection: sa.Connection, token_hash: bytes) -> InvitationState 
     return cast("InvitationState | None", connection.execute(state).scalar_one_or_none())
 
 
+def lock_invitation(connection: sa.Connection, token_hash: bytes) -> bool:
+    """Return whether somebody may begin by this link; if so, nobody revokes it before this transaction ends."""
+    usable = (invitations.c.token_hash == token_hash) & (INVITATION_STATE == "invited")
+    query = sa.select(invitations.c.id).where(usable).with_for_update(read=True)
+    return connection.execute(query).first() is not None
+
+
 def all_invited(connection: sa.Connection) -> list[Invited]:
     """Every personal link, the last one first."""
     return [Invited(*row) for row in connection.execute(_INVITED.order_by(invitations.c.id.desc()))]
@@ -148,6 +155,12 @@ def find_room(connection: sa.Connection, code: str) -> Room | None:
     """The room of a code."""
     row = connection.execute(_LISTED.where(rooms.c.code == code)).one_or_none()
     return None if row is None else Room(*row)
+
+
+def lock_open_room(connection: sa.Connection, code: str) -> int | None:
+    """Return the id of an open room, which nobody closes before this transaction ends; None if there is none."""
+    is_open = (rooms.c.code == code) & rooms.c.closed_at.is_(None)
+    return connection.execute(sa.select(rooms.c.id).where(is_open).with_for_update(read=True)).scalar_one_or_none()
 
 
 def read_code(typed: str) -> str:

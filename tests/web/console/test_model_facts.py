@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -160,3 +161,42 @@ def test_a_request_that_ends_ends_its_process(monkeypatch: pytest.MonkeyPatch, t
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", slow)
     asyncio.run(ask())
+
+
+def test_nobody_waits_longer_than_a_proxy_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model that never answers: those in line wait no longer than the one whose turn it is."""
+    killed = []
+
+    class Process:
+        returncode: int | None = None
+
+        async def communicate(self, _question: bytes) -> tuple[bytes, bytes]:
+            await asyncio.Event().wait()
+            raise AssertionError
+
+        def kill(self) -> None:
+            self.returncode = -9
+            killed.append(self)
+
+        async def wait(self) -> None:
+            pass
+
+    async def start(*_: object, **__: object) -> Process:
+        return Process()
+
+    async def ask() -> list[Any]:
+        requests = (model_facts.score(Path("model.skops"), {}, {}, "1", "en") for _ in range(model_facts.MOST_WAITING))
+        return await asyncio.gather(*requests, return_exceptions=True)
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", start)
+    monkeypatch.setattr(model_facts, "_PATIENCE_SECONDS", 0.05)
+    assert ["took too long" in str(one) for one in asyncio.run(ask())] == [True] * model_facts.MOST_WAITING
+    assert len(killed) <= 2, "whose time was over before their turn starts nothing"
+
+
+def test_scores_load_what_is_slow_in_the_idle_class() -> None:
+    program = (
+        "import sys, fairwise.jobs.score; print({'numpy', 'pandas', 'pyarrow', 'sqlalchemy'} & sys.modules.keys())"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"

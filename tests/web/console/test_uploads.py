@@ -200,3 +200,44 @@ def test_what_nobody_goes_on_with_is_deleted(plain_console: Operating) -> None:
     assert plain_console.get(second).status_code == 404
     assert plain_console.get(third).status_code == 200
     assert plain_console.get("/new/%2e%2e%2fsecret.key").status_code == 404
+
+
+def test_an_operator_has_two_uploads_and_a_study_so_many_bytes(
+    plain_console: Operating, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def there() -> list[int]:
+        return [plain_console.get(path).status_code for path in paths]
+
+    paths = [uploaded(plain_console) for _ in range(4)]
+    assert there() == [404, 404, 200, 200]
+    assert plain_console.client.post("/admin/new", data={"csrf": "made up"}, files={"file": ("a.csv", csv())}).is_error
+    assert there() == [404, 404, 200, 200]  # a form of somebody else's displaces nothing
+
+    plain_console.add("Bob", "owner")
+    plain_console.log_in("Bob")
+    paths += [uploaded(plain_console), uploaded(plain_console)]
+    assert there() == [404, 404, 200, 200, 200, 200]
+
+    folder = plain_console.site.host.path / ".uploads" / paths[-1].rpartition("/")[2]
+    monkeypatch.setattr(uploads, "MOST_KEPT_BYTES", 2 * sum(file.stat().st_size for file in folder.iterdir()) + 999)
+    paths.append(uploaded(plain_console))
+    assert there() == [404, 404, 404, 200, 404, 200, 200]
+
+
+def test_an_upload_that_newer_ones_replace_ends(plain_console: Operating, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two newer ones arrive while it is received."""
+    made: list[str] = []
+    receive = making.receive_file
+
+    async def slow(request: Any, into: Path, check: Any) -> str:
+        called = await receive(request, into, check)
+        made.append(into.parent.name)
+        if len(made) == 1:
+            for _ in range(2):
+                plain_console.site.host.path.joinpath(".uploads", f"{request.state.operator.id}-newer{_}").mkdir()
+            making.Uploads(plain_console.site.host.path).make_room(request.state.operator.id)
+        return called
+
+    monkeypatch.setattr(making, "receive_file", slow)
+    assert "You uploaded other files meanwhile" in problem(send(plain_console, csv(), "people.csv"))
+    assert plain_console.get(uploaded(plain_console)).status_code == 200

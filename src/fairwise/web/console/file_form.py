@@ -29,7 +29,8 @@ class NoFile(Exception):  # noqa: N818 - something that people do, not an error
 async def receive_file(request: Request, into: Path, check: Callable[[Form], None]) -> str:
     """Write the file of a form to a new file; returns what its sender calls it.
 
-    `check` is shown the fields before anything is written; they must come before the file.
+    `check` is shown the fields before anything is written; they must come before the file. A file that
+    somebody deletes while it is received is a FileNotFoundError.
     """
     kind, options = parse_options_header(request.headers.get("content-type", ""))
     boundary = options.get(b"boundary")
@@ -43,6 +44,7 @@ async def receive_file(request: Request, into: Path, check: Callable[[Form], Non
             async for chunk in request.stream():
                 parser.write(chunk)
                 if len(parts.pieces) >= _AT_ONCE:
+                    await loop.run_in_executor(None, into.stat)  # a file without a name would go on filling the disk
                     await loop.run_in_executor(None, file.write, parts.taken())
             parser.finalize()
         except FormParserError:

@@ -185,7 +185,7 @@ class StudyWizardPages(ConsolePages):
     def __init__(self, host: Host, rendering: Rendering) -> None:
         super().__init__(host, rendering)
         self._uploads = Uploads(host.path)
-        self._uploads.discard_old()
+        self._uploads.make_room()
         self._telling: dict[tuple[str, FileFormat, str, bool], dict[str, str]] = {}
 
     # The table
@@ -201,11 +201,16 @@ class StudyWizardPages(ConsolePages):
             return await self.start(request, marked("Choose a file"))
         if self._host.has_study:
             return await self.start(request, status=409)
-        self._uploads.discard_old()
-        name = self._uploads.new()
+        operator_id = request.state.operator.id
+        name = self._uploads.new(operator_id)
+
+        def check(form: Form) -> None:
+            self._refuse_others(request, form)
+            self._uploads.make_room(operator_id)
+
         try:
             into = self._uploads.place(name) / "received"
-            called = await receive_file(request, into, lambda form: self._refuse_others(request, form))
+            called = await receive_file(request, into, check)
             await self._check(request)
             await self._beside(self._uploads.look_at, name, called)
         except NoFile:
@@ -214,10 +219,12 @@ class StudyWizardPages(ConsolePages):
         except InputError as error:
             self._uploads.discard(name)
             return await self.start(request, str(error))
+        except FileNotFoundError:
+            return await self.start(request, marked("You uploaded other files meanwhile. Upload this one again."))
         except BaseException:
             self._uploads.discard(name)
             raise
-        asyncio.get_running_loop().call_later(HOURS_KEPT * 3600 + 60, self._uploads.discard_old)
+        asyncio.get_running_loop().call_later(HOURS_KEPT * 3600 + 60, self._uploads.make_room)
         return self._to(f"/new/{name}/file")
 
     # What was understood of it

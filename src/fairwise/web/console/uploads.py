@@ -30,6 +30,12 @@ from fairwise.tables.text_formats import UTF_8, found_decimal, found_encoding, f
 
 MOST_BYTES = 200 * 1024 * 1024
 HOURS_KEPT = 12
+MOST_UPLOADS = 2
+"""Of one operator, with the one under way; older ones make room."""
+
+MOST_KEPT_BYTES = 1024**3
+"""Of one study before another upload begins, with what was made of them."""
+
 _FOLDER = ".uploads"
 _LOOK, _SAMPLE = "look.json", "sample.parquet"
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")  # longer ones are names of no folder, and an error of the system's
@@ -151,10 +157,10 @@ class Uploads:
     def __init__(self, home: Path) -> None:
         self._folder = home / _FOLDER
 
-    def new(self) -> str:
-        """Make a place for one, which only the owner of the folder can open."""
+    def new(self, operator_id: int) -> str:
+        """Make a place for one of this operator's, which only the owner of the folder can open."""
         self._folder.mkdir(mode=0o700, exist_ok=True)
-        name = Keys.new()
+        name = f"{operator_id}-{Keys.new()}"
         (self._folder / name).mkdir(mode=0o700)
         return name
 
@@ -168,13 +174,17 @@ class Uploads:
     def discard_all(self) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def discard_old(self) -> None:
-        """Delete what nobody has come back to."""
-        if not self._folder.is_dir():
-            return
-        for folder in self._folder.iterdir():
-            if time.time() - folder.stat().st_mtime > HOURS_KEPT * 3600:
+    def make_room(self, operator_id: int | None = None) -> None:
+        """Delete uploads that nobody has come back to, those of this operator but the newest, and what is too large."""
+        own, kept_bytes, newest_first = 0, 0, sorted(map(_measured, self._folder.glob("*")), reverse=True)
+        for modified, size, folder in newest_first:
+            is_own = folder.name.startswith(f"{operator_id}-")
+            own += is_own
+            too_many = (is_own and own > MOST_UPLOADS) or kept_bytes + size > MOST_KEPT_BYTES
+            if too_many or time.time() - modified > HOURS_KEPT * 3600:
                 shutil.rmtree(folder, ignore_errors=True)
+            else:
+                kept_bytes += size
 
     def find(self, name: str) -> UploadedPeople | None:
         folder = self._folder / name
@@ -220,6 +230,14 @@ class Uploads:
             "first_rows": [["" if cell is None else str(cell)[:_LONGEST_EXAMPLE] for cell in row] for row in rows],
         }
         (folder / _LOOK).write_text(json.dumps(kept), encoding="utf-8")
+
+
+def _measured(folder: Path) -> tuple[float, int, Path]:
+    """When a folder was last added to, and its bytes; another process may delete it meanwhile."""
+    try:
+        return folder.stat().st_mtime, sum(file.stat().st_size for file in folder.iterdir()), folder
+    except FileNotFoundError:
+        return time.time(), 0, folder
 
 
 def _read(received: Path, file: Path, wanted: FileFormat) -> tuple[pd.DataFrame, FileFormat]:
