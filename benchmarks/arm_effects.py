@@ -16,18 +16,19 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pandas as pd
 from scipy.stats import kstest
+from tests.support.arm_studies import DESIGNS, null_study
 
 from benchmarks import compas
 from benchmarks.row import Row, table
-from tests.support.arm_studies import DESIGNS, null_study
 from fairwise.auditing.changes import Changes
 from fairwise.auditing.effects import effects
 from fairwise.judgments import Judgments
 from fairwise.simulation import draw_pairs, simulate_panel, simulate_second_round
 
 if TYPE_CHECKING:
-    from fairwise.simulation import SecondRound
     from tests.support.arm_studies import Design
+
+    from fairwise.simulation import SecondRound
 
 NULL_STUDIES, PLANTED_STUDIES = 500, 300
 PERSUASION = 0.2
@@ -84,8 +85,8 @@ def run() -> Row:
         notes=f"{_PAIRS} pairs that everyone answers, the 10 most disputed again, in permuted blocks of 4, nine in ten "
         "come back. Found: p at most 0.05 where persuasion is planted. All people are simulated.\n\n"
         + table(header, lines)
-        + "\n\nDesigns in which people of a block and of a room are alike and no arm does anything. Of the non-compliers "
-        "one or two who change most are recorded in the other arm. Intervals that were told.\n\n"
+        + "\n\nDesigns in which people of a block and of a room are alike and no arm does anything. Of the "
+        "non-compliers one or two who change most are recorded in the other arm. Intervals that were told.\n\n"
         + table(
             ["design", "hypothesis", "p ≤ 0.05", "interval holds 0", "intervals told"],
             [

@@ -42,9 +42,9 @@ def _panel(rng: np.random.Generator) -> Judgments:
         )
     ]
     frame = pd.DataFrame(rows)
-    pair = [frozenset(one) for one in zip(frame["a"], frame["b"], strict=True)]
+    pair = pd.Series([frozenset(one) for one in zip(frame["a"], frame["b"], strict=True)])
     frame = frame[~frame.assign(pair=pair).duplicated(["judge", "pair"])].reset_index(drop=True)
-    about = {name: {"relation": rng.choice([*RELATIONS, None])} for name in names}
+    about = {name: {"relation": rng.choice(np.array([*RELATIONS, None]))} for name in names}
     return Judgments(frame, people=PEOPLE.reset_index(drop=True), judge_attributes=about)
 
 
@@ -134,7 +134,7 @@ def test_what_leaves_judges_out_keeps_the_budgets_of_the_others(limits: Any, jud
         assert table.loc[gone, "error"] == pytest.approx(expected, abs=1e-6)
     assert len(influential_judges(model, PEOPLE, OUTCOME, judgments, 2)) == 2
     for unit in ("judge", "pair"):
-        held = held_out(model, PEOPLE, OUTCOME, judgments, by=unit, folds=5)  # type: ignore[arg-type]
+        held = held_out(model, PEOPLE, OUTCOME, judgments, by=unit, folds=5)
         assert held.by_split["split"].nunique() == 5
 
 
@@ -144,9 +144,10 @@ def test_a_judge_and_an_attribute_of_one_name_have_budgets_of_their_own(judgment
     about = pd.DataFrame({first: ["no", "no", "no", "no", "yes"]}, index=judgments.judges)
     named = Judgments(judgments.frame, people=PEOPLE, judge_attributes=about)
     settings: dict[str, Any] = {"max_depth": 1, "gamma": 0.0, "eta": None, "favorable_label": 1, "tol": 1e-8}
+    each: tuple[dict[Any, Any], ...] = ({first: {"yes": 0.0}}, {last: 0.0})
     by_attribute, by_name = (
         PairwiseFairClassifier("tree", judge_budgets=limits, **settings).fit(PEOPLE, OUTCOME, judgments=named)
-        for limits in ({first: {"yes": 0.0}}, {last: 0.0})
+        for limits in each
     )
     tables = [without_judges(model, PEOPLE, OUTCOME, named) for model in (by_attribute, by_name)]
     np.testing.assert_allclose(tables[0]["error"], tables[1]["error"], atol=1e-6)

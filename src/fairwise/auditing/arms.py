@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
 
 ARM, BLOCK, ROOM, CONTROL = "arm", "block", "room", "control"
-DRAWN_FOR_PEOPLE, DRAWN_FOR_ROOMS = 0.1, 0.3
+DRAWN_FOR_PEOPLE, DRAWN_FOR_ROOMS = 0.1, 0.2
 """Agreement of arms within rooms below which arms were drawn for people, and from which on for rooms."""
 
 IN_ROOMS = (
@@ -169,7 +169,7 @@ def _rooms(arm: pd.Series[str], attributes: pd.DataFrame) -> tuple[Ints | None, 
         if agreement < DRAWN_FOR_ROOMS or len(tied):
             mixed = np.flatnonzero((counts > 0).sum(axis=1) > 1)
             why = (
-                f"{counted(len(mixed))} of {counted(int((sizes > 0).sum()))} hold people of several arms"
+                f"{counted(len(mixed))} of {counted(int((sizes > 0).sum()))} rooms hold people of several arms"
                 if agreement < DRAWN_FOR_ROOMS
                 else f"as many people of room {quote(names[tied[0]])} are in one arm as in another"
             )
