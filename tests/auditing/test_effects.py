@@ -204,7 +204,7 @@ def test_arms_that_fell_to_rooms_are_drawn_again_by_room() -> None:
         found = effects(said, n_draws=99)
         assert found.exact, "there are 70 ways to choose four of eight rooms"
         by_room.append(_tests(found)["changed"]["p_value"])
-        assert "Arms fell to whole rooms, so rooms are compared, each of which counts as one." in found.notes
+        assert "For p-values, arms are reassigned at random to 8 rooms; each room counts as one." in found.notes
         alone = Judgments(said.frame, judge_attributes=said.judge_attributes[["arm"]])
         by_judge.append(_tests(effects(alone, n_draws=99))["changed"]["p_value"])
     assert np.mean(np.array(by_judge) <= 0.05) > 0.3, "what a room does looks like what its arm does"
@@ -244,11 +244,11 @@ def test_people_who_were_assigned_one_by_one_are_drawn_again_one_by_one() -> Non
     said = _in_rooms(np.random.default_rng(1), 6, 4)
     known = said.judge_attributes
     mixed = known.assign(arm=["talk", "control"] * (len(known) // 2))
-    for about in (mixed, known.assign(block=0)):
+    for about, words in ((mixed, "24 people"), (mixed.assign(block=np.arange(24) // 4), "24 people within 6 blocks")):
         found = effects(Judgments(said.frame, judge_attributes=about))
         same = effects(Judgments(said.frame, judge_attributes=about.drop(columns="room")))
         assert _p_values(found) == _p_values(same)
-        assert not any("rooms" in note for note in found.notes)
+        assert f"For p-values, arms are reassigned at random to {words}." in found.notes
 
 
 def test_people_who_join_only_round_2_are_counted_and_not_compared() -> None:

@@ -155,6 +155,8 @@ def test_a_study_is_compared_with_its_arm_that_is_only_asked_again(home: Path, r
     assert tests["changed"]["in_control"] == 0
     # In three blocks of four, of which the last has one person less: 6 × 6 × 3 assignments.
     assert found["assignments"] == "all"
+    assert found["permuted"] == {"unit": "judge", "n_units": 11, "n_blocks": 3}
+    assert "For p-values, arms are reassigned at random to 11 people within 3 blocks." in found["notes"]
     assert tests["changed"]["p_value"] <= 2 / 108
 
 

@@ -1,17 +1,23 @@
-"""Arms of a study: who was in which, and how one differs from the control arm."""
+"""Arms of a study: which was drawn for whom, and how one differs from the control arm.
+
+Arms are drawn for people or, where judges have rooms, for whole rooms. Inference reassigns them the same way, within
+blocks where there are blocks. Judges are analysed in the arm that was drawn for them, not in one they moved to.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pandas as pd
 
 from fairwise.auditing.agreement_changes import alpha_difference
 from fairwise.auditing.randomisation import Assignments, Difference, compare, holm
-from fairwise.errors import InputError
+from fairwise.errors import InputError, quote
 from fairwise.judgments.answer import SAME
+from fairwise.numbers import counted
+from fairwise.tables.ids import encode
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,6 +29,9 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
 
 ARM, BLOCK, ROOM, CONTROL = "arm", "block", "room", "control"
+DRAWN_FOR_PEOPLE, DRAWN_FOR_ROOMS = 0.1, 0.2
+"""Agreement of arms within rooms below which arms were drawn for people, and from which on for rooms."""
+
 IN_ROOMS = (
     "People talked in rooms. Intervals are over people as if each had answered alone, so for other rooms they are too "
     "narrow."
@@ -51,33 +60,157 @@ def arms_of(attributes: pd.DataFrame) -> pd.Series[str]:
     return arm.where(arm.isna(), arm.map(str)).replace("", None)
 
 
-def blocks_of(attributes: pd.DataFrame) -> Ints | None:
-    """A number for each judge's block; None where that of somebody in an arm is not known. Who is in no arm has -1."""
-    if BLOCK not in attributes:
-        return None
-    assigned = arms_of(attributes).notna()
-    if attributes.loc[assigned, BLOCK].isna().any():
-        return None
-    return pd.factorize(attributes[BLOCK].where(assigned))[0].astype(np.int64)
+@dataclass(frozen=True)
+class Permuted:
+    """What arms are reassigned to for p-values: so many judges or rooms, within blocks where there are several."""
+
+    unit: Literal["judge", "room"]
+    n_units: int
+    n_blocks: int
+
+    def __str__(self) -> str:
+        """Return a sentence for people who read the result."""
+        units = f"{counted(self.n_units)} {'rooms' if self.unit == 'room' else 'people'}"
+        within = f" within {counted(self.n_blocks)} blocks" if self.n_blocks > 1 else ""
+        one = "; each room counts as one" if self.unit == "room" else ""
+        return f"For p-values, arms are reassigned at random to {units}{within}{one}."
 
 
-def rooms_of(attributes: pd.DataFrame) -> Ints | None:
-    """A number for each judge's room, if arms fell to whole rooms; else None, as they fell to each judge.
+@dataclass(frozen=True, eq=False)
+class Assigned:
+    """The arm that was drawn for each of ``J`` judges, and the units and blocks for which arms were drawn.
 
-    They did where everyone in a room has one arm, in every room, and no block tells that people were assigned one by
-    one. Who is in no room is a room of their own.
+    Attributes
+    ----------
+    arm
+        By judge, missing for judges without an arm.
+    blocks
+        ``(J,)`` numbers of blocks, None where everyone is in one. The units of a block exchange arms.
+    rooms
+        ``(J,)`` numbers of rooms, if arms were drawn for rooms, else None. A judge in no room is a room of their own.
+    notes
+        Sentences about judges whose record does not fit.
     """
-    if ROOM not in attributes or blocks_of(attributes) is not None:
-        return None
-    arm, room = arms_of(attributes), attributes[ROOM].astype(object).replace("", None)
-    by_room = arm.groupby(room)
-    mixed = arm.notna() & room.notna() & (arm != by_room.transform("first"))
-    if not (by_room.count() > 1).any() or mixed.any():
-        return None
-    number = pd.factorize(room)[0].astype(np.int64)
-    alone = number < 0
-    number[alone] = len(number) + np.arange(alone.sum())
-    return number
+
+    arm: pd.Series[str]
+    blocks: Ints | None
+    rooms: Ints | None
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, attributes: pd.DataFrame) -> Assigned:
+        """Read what was drawn from all judges of a study, also those who did not come back."""
+        arm = arms_of(attributes)
+        rooms, arm, moved = _rooms(arm, attributes)
+        blocks, unknown = _blocks(arm, attributes, rooms)
+        notes = []
+        if moved:
+            text = "{} is recorded in another arm than most of their room and is analysed in the arm of the room."
+            if moved > 1:
+                text = "{} are recorded in another arm than most of their room and are analysed in the arm of the room."
+            notes.append(text.format(counted(moved, "person", "people")))
+        if unknown:
+            keep = "keeps their arm" if unknown == 1 else "keep their arms"
+            text = f"{counted(unknown, 'person', 'people')} without a known block {keep} whenever arms are reassigned."
+            notes.append(text)
+        return cls(arm, blocks, rooms, tuple(notes))
+
+    def among(self, judges: pd.Index) -> Assigned:
+        """Return the same about some of the judges."""
+        place = self.arm.index.get_indexer(judges)
+        blocks, rooms = (None if numbers is None else numbers[place] for numbers in (self.blocks, self.rooms))
+        return replace(self, arm=self.arm.iloc[place], blocks=blocks, rooms=rooms)
+
+    def reassigned(self, treated: Bools, who: Bools, n_draws: int, seed: int) -> tuple[Assignments, Ints]:
+        """Other ways in which an arm could have fallen to the judges ``who`` ``(J,)``, and the unit of each of these.
+
+        A unit is a judge or a room; ``treated`` is of all judges ``(J,)``.
+        """
+        of_each = np.arange(len(who)) if self.rooms is None else self.rooms
+        _, first, unit = np.unique(of_each[who], return_index=True, return_inverse=True)
+        within = None if self.blocks is None else self.blocks[who][first]
+        return Assignments.of(treated[who][first], within, n_draws, seed), unit
+
+    def permuted(self, who: Bools) -> Permuted:
+        """Say what arms are reassigned to among these judges ``(J,)``."""
+        n_blocks = 1 if self.blocks is None else len(np.unique(self.blocks[who]))
+        if self.rooms is None:
+            return Permuted("judge", int(who.sum()), n_blocks)
+        return Permuted("room", len(np.unique(self.rooms[who])), n_blocks)
+
+
+def _rooms(arm: pd.Series[str], attributes: pd.DataFrame) -> tuple[Ints | None, pd.Series[str], int]:
+    """Return the rooms, if arms were drawn for rooms; everyone's arm as it was drawn; and who is recorded in another.
+
+    Of two people in a room, ``alike`` is the share with the same arm. ``agreement`` is 1 if arms were drawn for rooms
+    and nobody moved, about ``(1 - 2 q)^2`` if a share ``q`` moved between two arms, and about 0 if arms were drawn for
+    people, who were then put into rooms.
+    """
+    if ROOM not in attributes:
+        return None, arm, 0
+    room, names = encode(attributes[ROOM])
+    known = arm.notna().to_numpy() & (room >= 0)
+    if not known.any():
+        return None, arm, 0
+    of_arm, arms = pd.factorize(arm[known])
+    counts = np.zeros((len(names), len(arms)))
+    np.add.at(counts, (room[known], of_arm), 1)
+    sizes, whole = counts.sum(axis=1), counts.sum(axis=0)
+    if sizes.max() < 2:
+        return None, arm, 0
+    alike = (counts * (counts - 1)).sum() / (sizes * (sizes - 1)).sum()
+    if alike < 1:
+        by_chance = (whole * (whole - 1)).sum() / (known.sum() * (known.sum() - 1))
+        agreement = (alike - by_chance) / (1 - by_chance)
+        if agreement < DRAWN_FOR_PEOPLE:
+            return None, arm, 0
+        most = (counts == counts.max(axis=1, keepdims=True)).sum(axis=1)
+        tied = np.flatnonzero((most > 1) & (sizes > 0))
+        if agreement < DRAWN_FOR_ROOMS or len(tied):
+            mixed = np.flatnonzero((counts > 0).sum(axis=1) > 1)
+            why = (
+                f"{counted(len(mixed))} of {counted(int((sizes > 0).sum()))} rooms hold people of several arms"
+                if agreement < DRAWN_FOR_ROOMS
+                else f"as many people of room {quote(names[tied[0]])} are in one arm as in another"
+            )
+            raise InputError(
+                f"judge attribute room: {why}, so the arm that was drawn for a room is not known. Give everyone the "
+                "arm that was drawn for their room or, if arms were drawn for people, leave out the column room."
+            )
+    drawn = arm.copy()
+    drawn[known] = arms[counts.argmax(axis=1)[room[known]]]
+    alone = room < 0
+    room[alone] = len(names) + np.arange(alone.sum())
+    return room.astype(np.int64), drawn, int((drawn != arm)[known].sum())
+
+
+def _blocks(arm: pd.Series[str], attributes: pd.DataFrame, rooms: Ints | None) -> tuple[Ints | None, int]:
+    """Return each judge's block, -1 without an arm, and how many with an arm have no known block: theirs is their own.
+
+    A room has the block of its judges.
+    """
+    if BLOCK not in attributes:
+        return None, 0
+    assigned = arm.notna().to_numpy()
+    block, names = encode(attributes[BLOCK].where(assigned))
+    if not len(names):
+        return None, 0
+    block = block.astype(np.int64)
+    unit = np.arange(len(arm)) if rooms is None else np.unique(rooms, return_inverse=True)[1]
+    of_unit = np.full(unit.max() + 1, -1)
+    np.maximum.at(of_unit, unit, block)
+    other = (block >= 0) & (block != of_unit[unit])
+    if other.any():
+        place = int(np.flatnonzero(other)[0])
+        both = quote(names[block[place]]), quote(names[of_unit[unit[place]]])
+        raise InputError(
+            f"judge attribute block: room {quote(attributes[ROOM].iloc[place])} is in blocks {both[0]} and {both[1]}. "
+            "Arms that are drawn for rooms need one block for each room; if they were drawn for people, leave out the "
+            "column room."
+        )
+    unknown = of_unit < 0
+    of_unit[unknown] = len(names) + np.arange(unknown.sum())
+    return np.where(assigned, of_unit[unit], -1), int((unknown[unit] & assigned).sum())
 
 
 def control_arm(names: list[str], control: str | None) -> str | None:
@@ -99,9 +232,7 @@ class Comparison:
 
     changes: Changes
     by_judge: pd.DataFrame
-    arm: pd.Series[str]
-    blocks: Ints | None
-    rooms: Ints | None
+    assigned: Assigned
     control: str
     name: str
     n_draws: int
@@ -124,7 +255,11 @@ class Comparison:
 
     @property
     def _members(self) -> Bools:
-        return self.arm.isin([self.control, self.name]).to_numpy()
+        return self.assigned.arm.isin([self.control, self.name]).to_numpy()
+
+    @property
+    def _treated(self) -> Bools:
+        return (self.assigned.arm == self.name).to_numpy()
 
     @property
     def back(self) -> Bools:
@@ -134,18 +269,18 @@ class Comparison:
     def _same_before(self) -> Floats:
         """``(J,)`` share of ``same`` among all that each judge answered in round 1."""
         said = self.changes.first
-        n = np.bincount(said.judge, minlength=len(self.arm))
-        return np.bincount(said.judge, said.answer == SAME, minlength=len(self.arm)) / np.maximum(n, 1)
+        n_judges = len(self.changes.judges)
+        n = np.bincount(said.judge, minlength=n_judges)
+        return np.bincount(said.judge, said.answer == SAME, minlength=n_judges) / np.maximum(n, 1)
 
     def assignments(self, who: Bools) -> Assignments:
         """Other ways in which the two arms could have fallen to these judges ``(J,)``, or to their rooms."""
-        return drawn_again((self.arm == self.name).to_numpy(), who, self.blocks, self.rooms, self.n_draws, self.seed)[0]
+        return self.assigned.reassigned(self._treated, who, self.n_draws, self.seed)[0]
 
     def _line(
         self, name: str, values: Floats, who: Bools, confidence: float, *, check: bool = False
     ) -> dict[str, object]:
-        treated = (self.arm == self.name).to_numpy()
-        arm, control = (self._by_unit(values, who & side) for side in (treated, ~treated))
+        arm, control = (self._by_unit(values, who & side) for side in (self._treated, ~self._treated))
         if not len(arm) or not len(control):
             empty = self.name if not len(arm) else self.control
             found = Difference(np.nan, np.nan, np.nan, np.nan, f"nobody of the arm {empty} came back")
@@ -154,32 +289,18 @@ class Comparison:
         return line_of(self.name, name, _mean(arm), _mean(control), found, check=check)
 
     def _alpha(self, confidence: float) -> dict[str, object]:
-        arm, control = (self.back & (self.arm == side).to_numpy() for side in (self.name, self.control))
-        units, unit = drawn_again(
-            (self.arm == self.name).to_numpy(), self.back, self.blocks, self.rooms, self.n_draws, self.seed
-        )
-        values, found = alpha_difference(self.changes, arm, control, units.of_members(unit), confidence, self.rooms)
+        arm, control = self.back & self._treated, self.back & ~self._treated
+        units, unit = self.assigned.reassigned(self._treated, self.back, self.n_draws, self.seed)
+        again = units.of_members(unit)
+        values, found = alpha_difference(self.changes, arm, control, again, confidence, self.assigned.rooms)
         return line_of(self.name, "agreement", *values, found)
 
     def _by_unit(self, values: Floats, who: Bools) -> Floats:
         """Of each of these judges or, where arms fell to rooms, the mean over those of each room."""
-        if self.rooms is None:
+        if self.assigned.rooms is None:
             return values[who]
-        unit = np.unique(self.rooms[who], return_inverse=True)[1]
+        unit = np.unique(self.assigned.rooms[who], return_inverse=True)[1]
         return np.asarray(np.bincount(unit, values[who]) / np.bincount(unit))
-
-
-def drawn_again(
-    treated: Bools, who: Bools, blocks: Ints | None, rooms: Ints | None, n_draws: int, seed: int
-) -> tuple[Assignments, Ints]:
-    """Other ways in which an arm could have fallen to the judges ``who`` ``(J,)``, and the unit of each of these.
-
-    A unit is a judge or, with ``rooms`` ``(J,)``, a room; ``treated`` and ``blocks`` are of all judges ``(J,)``.
-    """
-    of_each = np.arange(len(who)) if rooms is None else rooms
-    _, first, unit = np.unique(of_each[who], return_index=True, return_inverse=True)
-    within = None if blocks is None or rooms is not None else blocks[who]
-    return Assignments.of(treated[who][first], within, n_draws, seed), unit
 
 
 COLUMNS = [

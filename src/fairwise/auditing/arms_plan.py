@@ -77,6 +77,9 @@ def simulate_arms(
     if control is None:
         raise InputError(f"{study.path}: needed: a second round, and one arm that is shown no reasons")
     sizes = [checks.whole("judges", size, 2) for size in judges]
+    from fairwise.study.designs.schedules import block_size
+
+    size_of_block = block_size(study.settings.arms)
     turns = study.arms_at_end or study.arms_at_start
     assert turns is not None
     lines, done = [], 0
@@ -84,7 +87,11 @@ def simulate_arms(
         for repetition in range(n_studies):
             state = int(np.random.SeedSequence([seed, repetition]).generate_state(1)[0])
             first = simulate_answers(study, people, size, seed=state)
-            arms = {judge: turns[number] for number, judge in enumerate(first.judges)}
+            numbers = np.arange(first.n_judges)
+            arms = pd.DataFrame(
+                {"arm": [turns[number] for number in numbers.tolist()], "block": numbers // size_of_block},
+                index=first.judges,
+            )
             for again in range(_ROUNDS):
                 second = simulate_second_round(
                     first,

@@ -17,7 +17,7 @@ import pandas as pd
 from fairwise import notebook
 from fairwise.auditing import checks
 from fairwise.auditing.agreement_changes import alpha_changes
-from fairwise.auditing.arms import HYPOTHESES, Comparison, arms_of, blocks_of, control_arm, rooms_of, with_holm
+from fairwise.auditing.arms import HYPOTHESES, Assigned, Comparison, control_arm, with_holm
 from fairwise.auditing.changes import Changes
 from fairwise.auditing.randomisation import N_DRAWS
 from fairwise.numbers import counted, rounded
@@ -25,6 +25,7 @@ from fairwise.numbers import counted, rounded
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from fairwise.auditing.arms import Permuted
     from fairwise.auditing.learned_effects import LearnedEffects
     from fairwise.judgments import Judgments
 
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 EVERYONE = "everyone"
 NOTHING = "\N{EN DASH}"
-WHOLE_ROOMS = "Arms fell to whole rooms, so rooms are compared, each of which counts as one."
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +58,11 @@ class Effects:
         The arm that others are compared with, or None.
     learned
         Effects on what is learned, or None (:func:`fairwise.auditing.learned_effects`).
+    permuted
+        What arms are reassigned to for p-values: ``unit`` (``"room"`` or ``"judge"``), ``n_units`` who came back and
+        the ``n_blocks`` they are in; None where no arms are compared.
     notes
-        Sentences about who is not counted, and what cannot be said.
+        Sentences about what is permuted, who is not counted, and what cannot be said.
     """
 
     arms: pd.DataFrame
@@ -72,6 +75,7 @@ class Effects:
     notes: tuple[str, ...] = ()
     learned: LearnedEffects | None = None
     hypotheses: dict[str, str] = field(default_factory=lambda: dict(HYPOTHESES))
+    permuted: Permuted | None = None
 
     def to_frame(self) -> pd.DataFrame:
         """The tests as one table, those about what is learned behind."""
@@ -148,9 +152,9 @@ def effects(
     Parameters
     ----------
     judgments : Judgments
-        With rounds 1 and 2. The judges' attribute ``arm`` says who was in which arm; ``block``, if there is one, that
-        arms were assigned within blocks (permuted blocks); ``room`` who was together. Without arms, only the change
-        itself is told.
+        With rounds 1 and 2. The judges' attribute ``arm`` is the arm that was drawn for them; ``block``, if there is
+        one, says that arms were drawn within blocks; ``room``, that they were drawn for whole rooms. Without arms, only
+        the change itself is told.
     control : str, optional
         The arm that others are compared with; by default the one called "control".
     reasons : DataFrame, optional
@@ -172,8 +176,10 @@ def effects(
 
     Of alpha, the statistic is the difference of the two arms' changes, and the interval is the jackknife's over judges.
 
-    Where arms fell to whole rooms (each room has one arm, and there are no blocks), assignments are of rooms: ``y`` is
-    the mean over a room's judges, and each room counts as one, also in intervals.
+    Where judges have rooms, assignments are of rooms, within blocks where there are blocks: ``y`` is the mean over a
+    room's judges, and each room counts as one, also in intervals. Who is recorded in another arm than most of their
+    room is analysed in the arm of the room. If rooms are as mixed as if arms had been drawn for people, assignments are
+    of people; if neither can be told, this is an error.
 
     The p-values are right if people answer for themselves, or talk to those of their own arm and room alone: what
     others said in round 1 may be shown to them. If people of several arms talk to each other in round 2, a p-value is
@@ -184,22 +190,22 @@ def effects(
     n_draws = checks.whole("n_draws", n_draws, 99, 1_000_000)
     seed = checks.whole("seed", seed, 0)
     changes = Changes.of(judgments, reasons)
-    attributes = judgments.judge_attributes.reindex(changes.judges)
-    arm = arms_of(attributes)
+    assigned = Assigned.of(judgments.judge_attributes).among(changes.judges)
+    arm, rooms = assigned.arm, assigned.rooms
     names = [str(name) for name in dict.fromkeys(sorted(arm.dropna()))]
     chosen = control_arm(names, control)
     if chosen is not None:
         names = [chosen, *(name for name in names if name != chosen)]
     by_judge = changes.by_judge()
-    blocks, rooms = blocks_of(attributes), rooms_of(attributes)
     lines = {name: _arm_line(changes, by_judge, (arm == name).to_numpy(), confidence, rooms) for name in names}
     lines[EVERYONE] = _arm_line(changes, by_judge, np.ones(len(arm), dtype=bool), confidence, rooms)
     tests, exact = [], True
     for name in names:
         if chosen is not None and name != chosen:
-            compared = Comparison(changes, by_judge, arm, blocks, rooms, chosen, name, n_draws, seed)
+            compared = Comparison(changes, by_judge, assigned, chosen, name, n_draws, seed)
             tests += compared.lines(confidence)
             exact &= compared.assignments(compared.back).exact
+    permuted = assigned.permuted(arm.notna().to_numpy() & changes.returned) if tests else None
     return Effects(
         arms=pd.DataFrame.from_dict(lines, orient="index").rename_axis("arm"),
         tests=with_holm(tests),
@@ -208,7 +214,11 @@ def effects(
         confidence=confidence,
         exact=exact,
         n_draws=n_draws,
-        notes=(*_notes(changes, arm, names, chosen), *([WHOLE_ROOMS] if rooms is not None else [])),
+        notes=(
+            *_notes(changes, arm, names, chosen),
+            *([] if permuted is None else [*assigned.notes, str(permuted)]),
+        ),
+        permuted=permuted,
         hypotheses={
             name: text for name, text in HYPOTHESES.items() if name != "towards_reasons" or reasons is not None
         },

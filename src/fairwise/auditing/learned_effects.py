@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from fairwise.auditing import checks
-from fairwise.auditing.arms import arms_of, blocks_of, control_arm, drawn_again, line_of, rooms_of, with_holm
+from fairwise.auditing.arms import Assigned, control_arm, line_of, with_holm
 from fairwise.auditing.changes import Changes
 from fairwise.auditing.randomisation import Assignments, Difference
 from fairwise.errors import InputError
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from fairwise.auditing.arms import Permuted
     from fairwise.auditing.panel_models import PanelModels
     from fairwise.learning.estimator import PairwiseFairClassifier
 
@@ -61,7 +62,7 @@ class LearnedEffects:
         more. Changes and this share have ``_low`` and ``_high`` over judges.
     rates
         By arm and group: ``rate_before`` and ``rate_after``, the mean chance of the good outcome.
-    tests
+    tests, permuted
         As of :class:`Effects`.
     """
 
@@ -74,6 +75,7 @@ class LearnedEffects:
     confidence: float
     n_resamples: int
     n_draws: int
+    permuted: Permuted | None = None
 
 
 def learned_effects(
@@ -135,12 +137,12 @@ def learned_effects(
     complete = judgments if judgments.people is not None else judgments.about(people)
     changes = Changes.of(complete)
     judges = changes.judges[changes.returned]
-    attributes = complete.judge_attributes.reindex(judges)
-    arm, names = arms_of(attributes), sorted(set(arms_of(complete.judge_attributes).dropna()))
+    everyone = Assigned.of(complete.judge_attributes)
+    assigned, names = everyone.among(judges), sorted(set(everyone.arm.dropna()))
     chosen = control_arm(names, control)
     others = [name for name in names if name != chosen] if chosen is not None else []
     order = [*names, EVERYONE] if chosen is None else [chosen, *others, EVERYONE]
-    parts: dict[str, Floats] = {name: (arm == name).to_numpy().astype(np.float64) for name in names}
+    parts: dict[str, Floats] = {name: (assigned.arm == name).to_numpy().astype(np.float64) for name in names}
     parts[EVERYONE] = np.ones(len(judges))
     present = [part for part in parts.values() if part.any()]
     measure, labels = None, [] if groups is None else _group_names(groups, people)
@@ -148,12 +150,11 @@ def learned_effects(
         models = PanelModels.search(model, people, outcome, _rounds(complete), judges.tolist(), present)
         total = len(present) * (1 + n_resamples) + 2 * n_draws * len(others)
         measure = _Measure(models, groups, least_change, progress, total)
-    blocks, rooms = blocks_of(attributes), rooms_of(attributes)
-    found = {name: _Part.of(measure, parts[name], rooms, n_resamples, seed) for name in order}
+    found = {name: _Part.of(measure, parts[name], assigned.rooms, n_resamples, seed) for name in order}
     tests: list[dict[str, object]] = []
     for name in others:
         both = parts[name] + parts[str(chosen)] > 0
-        units, unit = drawn_again(parts[name] > 0, both, blocks, rooms, n_draws, checks.whole("seed", seed, 0))
+        units, unit = assigned.reassigned(parts[name] > 0, both, n_draws, checks.whole("seed", seed, 0))
         tests += _tests(measure, found[name], found[str(chosen)], both, units.of_members(unit), name, confidence)
     return LearnedEffects(
         arms=pd.DataFrame.from_dict({name: found[name].line(confidence) for name in order}, orient="index").rename_axis(
@@ -167,6 +168,7 @@ def learned_effects(
         confidence=confidence,
         n_resamples=n_resamples,
         n_draws=n_draws,
+        permuted=assigned.permuted(assigned.arm.notna().to_numpy()) if others else None,
     )
 
 

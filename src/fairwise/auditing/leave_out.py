@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -94,8 +94,7 @@ class LeaveOut:
         people, outcome, judgments = self.data
         absent = {str(judge) for judge in judges}
         rest = judgments.select([judge for judge in judgments.judges if str(judge) not in absent])
-        params = params_of(self.model, absent)
-        prepared = prepare(params, people, outcome, rest, encoder=self.whole.encoder, **self.fit_params)
+        prepared = prepare(params_of(self.model), people, outcome, rest, encoder=self.whole.encoder, **self.fit_params)
         start = self._multipliers_for(prepared)
         pool = self.best.pool if known is None else known
         if pool is not None and len(prepared.problem) and not prepared.oracle.exact:
@@ -263,11 +262,9 @@ def _ordered_pairs(prepared: PreparedFit) -> pd.MultiIndex:
     return pd.MultiIndex.from_arrays([pairs.people[pairs.reference[rows]], pairs.people[pairs.owed[rows]]])
 
 
-def params_of(model: PairwiseFairClassifier, absent: Iterable[str] = ()) -> dict[str, Any]:
-    """The model's settings, with budgets only for judges who are there."""
+def params_of(model: PairwiseFairClassifier) -> dict[str, Any]:
+    """Return the model's settings, with a tolerance at which errors can be compared."""
     params: dict[str, Any] = model.get_params(deep=False)
-    if isinstance(limits := model.judge_budgets, Mapping):
-        params["judge_budgets"] = {who: limit for who, limit in limits.items() if str(who) not in set(absent)} or None
     return params | {"tol": min(model.tol, _TOL), "max_classifiers": None}
 
 

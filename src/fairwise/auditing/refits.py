@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
@@ -16,8 +15,6 @@ from fairwise.learning.large.passes import joblib_on
 from fairwise.learning.solvers.progress import raise_interrupts
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from fairwise.auditing.splits import Split
 
 Extend: TypeAlias = Callable[[Judgments, Any], Judgments]
@@ -79,21 +76,7 @@ def _refit(
     }
     known = _safe_indexing(people, split.train_people)
     if judgments is not None:
-        asked = _select_answers(judgments, split.train, people)
+        asked = judgments.select_answers(split.train)
         chosen["judgments"] = asked if extend is None else extend(asked, known)
     fitted = clone(model).fit(known, _safe_indexing(outcome, split.train_people), **chosen)
     return fitted.derandomize() if deterministic else fitted
-
-
-def _select_answers(judgments: Judgments, chosen: NDArray[np.bool_], people: Any) -> Judgments:
-    """These of the answers that count, with everyone they are about."""
-    frame = judgments.frame.iloc[judgments.counted()["row"].to_numpy()[chosen]].reset_index(drop=True)
-    attributes = judgments.judge_attributes
-    return Judgments(
-        frame,
-        people=judgments.people if judgments.by == "id" else people,
-        by=judgments.by,
-        measured_only=(),
-        rounds="all",
-        judge_attributes=attributes[attributes.index.isin(frame["judge"])],
-    )

@@ -1,6 +1,6 @@
 """``fairwise compare-arms``: what people changed in a second round, and what their arm has to do with it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -81,7 +81,7 @@ class FileOptions:
 
     judgments: Annotated[Path | None, _file("--judgments", help="What people said in both rounds.")] = None
     judges: Annotated[
-        Path | None, _file("--judges", help="Who was in which arm: columns judge, arm, block or room.")
+        Path | None, _file("--judges", help="The arm drawn for each: columns judge, arm, block, room.")
     ] = None
     reasons: Annotated[Path | None, _file("--reasons", help="Reasons shown: columns a, b and answer.")] = None
     people: Annotated[Path | None, _file("--people", help="Table of people, to learn from.")] = None
@@ -185,7 +185,7 @@ def _of_files(files: FileOptions, model: ModelOptions) -> _Given:
 
 
 def _of_study(folder: Path, database: str | None, model: ModelOptions) -> _Given:
-    from fairwise.auditing.arms import IN_ROOMS
+    from fairwise.auditing.arms import IN_ROOMS, ROOM
     from fairwise.judgments import Judgments
     from fairwise.store.arm_tables import shown_reasons, silent_arm
     from fairwise.store.export import judges, judgments
@@ -203,7 +203,8 @@ def _of_study(folder: Path, database: str | None, model: ModelOptions) -> _Given
         known = judges(connection, study.settings.arms).set_index("judge")
         reasons, closed = shown_reasons(connection), standing(connection).state == StudyState.CLOSED
     people = study.people()
-    known = known.reindex(table.judges)
+    # A study draws arms for participants; rooms are where some of them met.
+    known = known.drop(columns=ROOM).reindex(table.judges)
     answers = Judgments(table.frame, people=people if model.learn else None, judge_attributes=known)
     outcome = study.outcome() if model.learn else None
     group = None if model.groups is None else _column(people, model.groups, folder)
@@ -267,7 +268,7 @@ def _show(found: "Effects", out: Path | None) -> None:
             echo(f"{number}. {statement}")
         echo()
         print_frame(tests.assign(name=[_name(row) for row in tests.to_dict("records")]), _TESTS)
-        how = "all assignments" if found.exact else f"{found.n_draws} assignments drawn as the arms were"
+        how = "all ways to reassign arms" if found.exact else f"{found.n_draws} random ways to reassign arms"
         echo(
             f"\np: how often chance alone makes such a difference, over {how}; (Holm): for all about answers, or "
             "about what is learned, at once. "
@@ -291,6 +292,7 @@ def _as_json(found: "Effects", out: Path | None) -> dict[str, object]:
         "notes": list(found.notes),
         "confidence": found.confidence,
         "assignments": "all" if found.exact else found.n_draws,
+        "permuted": None if found.permuted is None else asdict(found.permuted),
         "learned": None
         if learned is None
         else {

@@ -57,6 +57,7 @@ def aggregate(table: CheckedTable, rule: Rule, panel: str = PANEL) -> CheckedTab
         frame=_panel_rows(rows, oriented, in_force, panel),
         counted=np.ones(len(in_force), dtype=bool),
         judge_attributes=match(None, pd.Series([panel] * min(len(in_force), 1), dtype=str)),
+        panel=None,
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 import numpy as np
 import pandas as pd
 from narwhals.typing import IntoDataFrame
+from numpy.typing import NDArray
 
 from fairwise import notebook
 from fairwise.errors import JudgmentsError
@@ -176,6 +177,11 @@ class Judgments:
         return self._checked.judge_attributes.copy()
 
     @property
+    def panel_attributes(self) -> pd.DataFrame | None:
+        """A copy of the judge attributes of the whole panel, if these judgments are a part of it, else None."""
+        return None if self._checked.panel is None else self._checked.panel.copy()
+
+    @property
     def has_ordered(self) -> bool:
         """Whether any answer that counts is an ordered one, for which the favourable label must be known."""
         ordered = [str(answer) for answer in Answer if answer.ordered]
@@ -215,6 +221,12 @@ class Judgments:
         if unknown:
             raise JudgmentsError(f"judgments: no such judges: {some(sorted(unknown))}; there are {some(self.judges)}")
         return type(self)(self._checked.only(np.isin(texts, list(wanted))[codes]))
+
+    def select_answers(self, chosen: NDArray[np.bool_]) -> Self:
+        """Return these of the answers that count, by a mask over the rows of `counted`."""
+        rows = self._checked.counted.copy()
+        rows[rows] = chosen
+        return type(self)(self._checked.only(rows))
 
     def giving_up(self, pairs: Iterable[tuple[object, object]]) -> Self:
         """Return the same judgments, but whatever was said about these pairs asks for nothing; it was still shown."""
@@ -256,7 +268,7 @@ class Judgments:
         rows = model.predicted_rows(self, n_pairs, coverage, people=table, random_state=random_state)
         frame = pd.concat([known.frame, rows], ignore_index=True)
         if table is not None:
-            return type(self)(check(frame, Source(), table, known.how, known.judge_attributes))
+            return self._checked_again(frame, table)
         return type(self)(replace(known, frame=frame, counted=np.append(known.counted, np.ones(len(rows), dtype=bool))))
 
     def weighted_by(self, model: "AnswerModel") -> Self:
@@ -276,9 +288,11 @@ class Judgments:
 
     def about(self, people: People | IntoDataFrame, *, id: str | None = None) -> Self:  # noqa: A002
         """Return the same judgments, matched to these people and carrying their rows."""
+        return self._checked_again(self._checked.frame, as_people(people, id, self._checked.how.by))
+
+    def _checked_again(self, frame: pd.DataFrame, people: People | None) -> Self:
         known = self._checked
-        table = as_people(people, id, known.how.by)
-        return type(self)(check(known.frame, Source(), table, known.how, known.judge_attributes))
+        return type(self)(replace(check(frame, Source(), people, known.how, known.judge_attributes), panel=known.panel))
 
     def counts(self) -> pd.DataFrame:
         """Return how often each judge (rows) gave each answer (columns), among the rows that count and were asked."""

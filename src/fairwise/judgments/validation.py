@@ -236,7 +236,7 @@ class Reading:
 class CheckedTable:
     """Rows that passed every check; `people_ids` are the ids (or positions) of the rows of `people`.
 
-    `judge_attributes` has a row for every judge, sorted.
+    `judge_attributes` has a row for every judge, sorted. `panel` is that of the whole, if these rows are a part of it.
     """
 
     frame: pd.DataFrame
@@ -245,6 +245,7 @@ class CheckedTable:
     people: People | None
     people_ids: pd.Index | None
     how: Reading
+    panel: pd.DataFrame | None = None
 
     @cached_property
     def predicted(self) -> NDArray[np.bool_]:
@@ -252,10 +253,15 @@ class CheckedTable:
         return np.asarray(self.frame["design"] == PairDesign.PREDICTED, dtype=bool)
 
     def only(self, rows: NDArray[np.bool_]) -> "CheckedTable":
-        """Return these rows and their people; they must include all rows of a judge or none."""
-        frame = self.frame[rows].reset_index(drop=True)
-        attributes = self.judge_attributes[self.judge_attributes.index.isin(frame["judge"])]
-        part = replace(self, frame=frame, counted=self.counted[rows], judge_attributes=attributes)
+        """Return these rows, their judges and their people."""
+        frame, everyone = self.frame[rows].reset_index(drop=True), self.judge_attributes
+        part = replace(
+            self,
+            frame=frame,
+            counted=self.counted[rows],
+            judge_attributes=everyone[everyone.index.isin(frame["judge"])],
+            panel=everyone if self.panel is None else self.panel,
+        )
         if self.people is None or self.people_ids is None:
             return part
         judged = np.flatnonzero(self.people_ids.isin(sides(part.frame).unique()))

@@ -121,7 +121,7 @@ def prepare(
         placed.points,
         placed.judged,
         pairs,
-        budgets_of(settings, pairs, answered.judge_attributes),
+        budgets_of(settings, pairs, answered),
         sign=labels.sign,
         gamma=float(settings.gamma),
         groups=groups,
@@ -234,13 +234,16 @@ def seed_of(random_state: object) -> int:
         raise InputError(f"random_state={quote(random_state)} is not allowed: {error}") from None
 
 
-def budgets_of(settings: FitSettings, pairs: PairRows, attributes: pd.DataFrame) -> list[Budget]:
+def budgets_of(settings: FitSettings, pairs: PairRows, judgments: Judgments) -> list[Budget]:
+    """Return the budgets of the panel, of judges and of groups of judges who are in these judgments."""
     weighting, limits = settings.weighting, settings.judge_budgets
-    panel = [] if settings.eta is None else [panel_budget(pairs, float(settings.eta), weighting)]
+    of_panel = [] if settings.eta is None else [panel_budget(pairs, float(settings.eta), weighting)]
     if limits is None:
-        return panel
+        return of_panel
     if not isinstance(limits, Mapping):
-        return [*panel, *judge_budgets(pairs, limits)]
+        return [*of_panel, *judge_budgets(pairs, limits)]
     by_attribute = {name: limit for name, limit in limits.items() if isinstance(limit, Mapping)}
     by_judge = {name: limit for name, limit in limits.items() if not isinstance(limit, Mapping)}
-    return [*panel, *judge_budgets(pairs, by_judge), *attribute_budgets(pairs, attributes, by_attribute, weighting)]
+    attributes, panel = judgments.judge_attributes, judgments.panel_attributes
+    of_judges = judge_budgets(pairs, by_judge, panel)
+    return [*of_panel, *of_judges, *attribute_budgets(pairs, attributes, by_attribute, weighting, panel)]

@@ -101,7 +101,18 @@ _PATTERNS = (
         "People talked in rooms. Intervals are over people as if each had answered alone, so for other rooms they are "
         "too narrow."
     ),
-    marked("Arms fell to whole rooms, so rooms are compared, each of which counts as one."),
+    marked("For p-values, arms are reassigned at random to {count} people."),
+    marked("For p-values, arms are reassigned at random to {count} people within {blocks} blocks."),
+    marked("For p-values, arms are reassigned at random to {count} rooms; each room counts as one."),
+    marked(
+        "For p-values, arms are reassigned at random to {count} rooms within {blocks} blocks; each room counts as one."
+    ),
+    marked("{count} person is recorded in another arm than most of their room and is analysed in the arm of the room."),
+    marked(
+        "{count} people are recorded in another arm than most of their room and are analysed in the arm of the room."
+    ),
+    marked("{count} person without a known block keeps their arm whenever arms are reassigned."),
+    marked("{count} people without a known block keep their arms whenever arms are reassigned."),
     marked("{count} person has no arm and is in no comparison."),
     marked("{count} people have no arm and are in no comparison."),
     marked("Nobody of the arm {name} came back."),

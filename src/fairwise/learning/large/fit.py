@@ -116,7 +116,7 @@ def prepare_large(settings: FitSettings, summary: TableSummary, judgments: Judgm
         points,
         np.arange(len(judged_rows), dtype=np.intp),
         pairs,
-        budgets_of(settings, pairs, answered.judge_attributes),
+        budgets_of(settings, pairs, answered),
         sign=labels.sign,
         gamma=float(settings.gamma),
         label_values=labels.values,
