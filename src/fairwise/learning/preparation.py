@@ -22,7 +22,7 @@ from fairwise.learning.encoding import TableEncoder
 from fairwise.learning.labels import Labels, read_labels
 from fairwise.learning.oracles import make_oracle
 from fairwise.learning.oracles.base import ClassArray, FloatArray, IntArray, Oracle, Rows
-from fairwise.learning.problem import Problem
+from fairwise.learning.problem import NO_BUDGET, Problem
 from fairwise.learning.settings import FitSettings, Params
 from fairwise.tables.frames import used_columns
 
@@ -233,10 +233,11 @@ def seed_of(random_state: object) -> int:
 
 
 def budgets_of(settings: FitSettings, pairs: PairRows, attributes: pd.DataFrame) -> list[Budget]:
-    weighting, limits = settings.weighting, settings.judge_budgets
-    panel = [] if settings.eta is None else [panel_budget(pairs, float(settings.eta), weighting)]
+    """The panel's budget first, which limits nothing where only judges have one; none where nobody has."""
+    weighting, limits, eta = settings.weighting, settings.judge_budgets, settings.eta
     if limits is None:
-        return panel
+        return [] if eta is None else [panel_budget(pairs, float(eta), weighting)]
+    panel = [panel_budget(pairs, NO_BUDGET if eta is None else float(eta), weighting)]
     if not isinstance(limits, Mapping):
         return [*panel, *judge_budgets(pairs, limits)]
     by_attribute = {name: limit for name, limit in limits.items() if isinstance(limit, Mapping)}
