@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.support.examples import examples
 
 from fairwise.learning import deduplication
-from fairwise.learning.deduplication import append, merge_equal, row_keys, uniforms
+from fairwise.learning.deduplication import append, column_order, merge_equal, row_keys, uniforms
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_rows_with_one_key_are_told_apart(
     judged = np.array([rows[0], [5.0, 5.0]])
     expected = merge_equal(rows, outcome, weight, judged).points
 
-    def poor_keys(table: Any) -> Any:
+    def poor_keys(table: Any, **_: Any) -> Any:
         return (np.zeros(len(table)) if collide == "all" else table[:, 0]).astype(np.uint64)
 
     monkeypatch.setattr(deduplication, "row_keys", poor_keys)
@@ -207,3 +207,25 @@ def test_uniforms_reach_from_zero_to_just_below_one() -> None:
     ends = uniforms(np.array([0, 2**64 - 1], dtype=np.uint64))
     assert ends[0] == 0.0
     assert ends[1] == 1.0 - 2.0**-53
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_columns_have_an_order_of_their_own(seed: int) -> None:
+    """Whatever the order of columns and people; those that are the same for everyone are left out."""
+    rng = np.random.default_rng(seed)
+    rows, outcome = rng.integers(2, size=(12, 4)).astype(float), rng.integers(2, size=8)
+    rows[0], rows[1] = 0.0, [1.0, 1.0, 1.0, 0.0]
+    rows[8] = [0.0, 1.0, 0.0, 1.0]  # a judged person
+    sorted_rows = rows[:, column_order(rows, outcome)]
+    people, columns = rng.permutation(8), rng.permutation(5)
+    other = np.column_stack([rows, np.full(12, 3.0)])[[*people, *range(8, 12)]][:, columns]
+    order = column_order(other, outcome[people])
+    assert np.array_equal(other[:, order], sorted_rows[[*people, *range(8, 12)]])
+    placed = merge_equal(rows[:8], outcome, np.ones(8), rows[8:]).points
+    again = merge_equal(other[:8], outcome[people], np.ones(8), other[8:]).points
+    assert np.array_equal(placed.rows[:, placed.column_order], again.rows[:, again.column_order])
+    assert np.array_equal(placed.error_cost, again.error_cost)
+
+
+def test_of_columns_that_are_all_the_same_one_is_left() -> None:
+    assert column_order(np.ones((3, 2)), np.array([0, 1, 1])).tolist() == [0]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from tests.support.listed_programme import least_error
+from tests.support.listed_programme import least, least_error
 
 from fairwise import Judgments, PairwiseFairClassifier
 
@@ -67,8 +67,12 @@ def optimum(
     favorable_label: int,
     judge_budgets: Any,
     weighting: str,
+    ceiling: float | None = None,
 ) -> float:
-    """Least error of any mixture of stumps, in variables p (stumps) and alpha (ordered pairs in force)."""
+    """Least error of any mixture of stumps, in variables p (stumps) and alpha (ordered pairs in force).
+
+    With a ``ceiling`` for the error, the least mean excess instead.
+    """
     labels = stumps(people)
     place = {person: position for position, person in enumerate(people.index)}
     favorable = labels if favorable_label == 1 else 1 - labels
@@ -88,20 +92,24 @@ def optimum(
         alpha[number] = -1.0
         matrix.append(np.concatenate([favorable[:, place[i]] - favorable[:, place[j]], alpha]))
         limits.append(gamma)
+    if weighting == "answers":
+        whole = 2 * sum(row["weight"] for row in said)
+    else:
+        shown = {frozenset((row["a"], row["b"])) for row in said}
+        whole = 2 * len(shown) * len({row["judge"] for row in said})
+    excess = np.concatenate([np.zeros(k), [mass[pair] / whole for pair in pairs]])
     if eta is not None:
-        if weighting == "answers":
-            whole = 2 * sum(row["weight"] for row in said)
-        else:
-            shown = {frozenset((row["a"], row["b"])) for row in said}
-            whole = 2 * len(shown) * len({row["judge"] for row in said})
-        matrix.append(np.concatenate([np.zeros(k), [mass[pair] / whole for pair in pairs]]))
+        matrix.append(excess)
         limits.append(eta)
     for judge, limit in (judge_budgets or {}).items():
         asked = 2 * len({frozenset((row["a"], row["b"])) for row in said if row["judge"] == judge})
         matrix.append(np.concatenate([np.zeros(k), [float(pair in own[judge]) / asked for pair in pairs]]))
         limits.append(limit)
     errors = (labels != outcome).mean(axis=1)
-    return least_error(errors, matrix, limits, len(pairs))
+    if ceiling is None:
+        return least_error(errors, matrix, limits, len(pairs))
+    matrix.append(np.concatenate([errors, np.zeros(len(pairs))]))
+    return float(excess @ least(excess, matrix, [*limits, ceiling], len(pairs)))
 
 
 @pytest.mark.parametrize(
@@ -130,6 +138,31 @@ def test_stumps_are_mixed_as_well_as_can_be(rules: dict[str, Any], favorable_lab
         assert model.certificate_.gap <= 1e-6
         gained.append(best - (stumps(people) != outcome).mean(axis=1).min())
     assert max(gained) > 1e-3  # the rules cost something
+
+
+WITH_SLACK = [
+    {"gamma": 0.0, "eta": 0.03},
+    {"gamma": 0.1, "eta": 0.03, "weighting": "panel"},
+    {"gamma": 0.0, "eta": None, "judge_budgets": {"x": 0.0, "y": 0.1}},
+    {"gamma": 0.05, "eta": 0.05, "judge_budgets": {"x": 0.02, "y": 0.02, "z": 0.02}},
+    {"gamma": 0.0, "eta": 0.5},
+    {"gamma": 0.02, "eta": 0.2, "judge_budgets": {"x": 0.3}},
+    {"gamma": 0.0, "eta": 0.1, "weighting": "panel"},
+]
+a_dozen = pytest.mark.parametrize("first", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(12, 204, 12))])
+
+
+@a_dozen
+def test_of_equal_errors_the_least_excess_is_chosen(first: int) -> None:
+    for seed in range(first, first + 12):
+        people, outcome, said = a_study(seed)
+        rules = {"weighting": "answers", "judge_budgets": None, "favorable_label": seed % 2} | WITH_SLACK[seed % 7]
+        model = PairwiseFairClassifier("tree", max_depth=1, **rules)  # type: ignore[arg-type]
+        certificate = model.fit(people, outcome, judgments=Judgments(said, people=people)).certificate_
+        assert certificate.error <= optimum(people, outcome, said, **rules) + model.tol + 1e-9  # type: ignore[arg-type]
+        least_excess = optimum(people, outcome, said, **rules, ceiling=certificate.error + 1e-12)  # type: ignore[arg-type]
+        assert certificate.mean_excess == pytest.approx(least_excess, abs=1e-7)
+        assert certificate.gap <= model.tol + 1e-9
 
 
 def test_outsiders_of_a_stump_are_labelled_by_it_too() -> None:

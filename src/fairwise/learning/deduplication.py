@@ -36,15 +36,16 @@ def merge_equal(rows: Rows, labels: IntArray | FloatArray, weights: FloatArray, 
 
     A merged point carries the sum of its people's costs, so nothing is lost: every classifier treats equals equally.
     A judged person whose row is in no training row becomes a point without error cost. The points come in the order of
-    their keys, whatever the order of the people.
+    their keys, whatever the order of the people and of the columns.
     """
     everyone = np.concatenate([rows, judged]) if len(judged) else rows
-    first, point = _distinct(row_keys(everyone))
+    columns = column_order(everyone, labels)
+    first, point = _distinct(row_keys(everyone, columns=columns))
     if _same(everyone, first[point]):
         distinct = everyone[first]
     else:  # two different rows with one 64-bit key: sort the rows themselves
-        distinct, point = np.unique(everyone, axis=0, return_inverse=True)
-        point = point.ravel()
+        _, first, point = np.unique(everyone[:, columns], axis=0, return_index=True, return_inverse=True)
+        distinct, point = everyone[first], point.ravel()
     n = len(rows)
     total = weights.sum()
     mass = np.bincount(point[:n], weights, minlength=len(distinct))
@@ -56,6 +57,7 @@ def merge_equal(rows: Rows, labels: IntArray | FloatArray, weights: FloatArray, 
         error_offset=float(weights @ first_loss / total),
         # Someone outside the table weighs as much as a point inside it does on average, whatever the weights' scale.
         multiplicity=np.where(mass > 0, mass, total / np.count_nonzero(mass)),
+        column_order=columns,
     )
     return Placement(points, point[:n].astype(np.intp), point[n:].astype(np.intp))
 
@@ -118,11 +120,35 @@ def _same(rows: FloatArray, other: IntArray) -> bool:
     )
 
 
-def row_keys(rows: Rows, seed: int = 0) -> KeyArray:
-    """64-bit keys ``(n,)`` of the rows, the same in any batch and order; equal rows have equal keys."""
+def column_order(rows: FloatArray, labels: IntArray | FloatArray) -> IntArray:
+    """The columns that differ among these rows, in an order that follows from what they hold.
+
+    The first rows are those of people with ``labels``, in any order; behind them those of judged people, in theirs. A
+    column's key is the sum of its numbers' keys, each times a key of its person: of the label and of all numbers of the
+    row. Columns with equal keys stay as they stand.
+    """
+    n, d = rows.shape
+    people = _mix(np.arange(n, dtype=np.uint64))
+    people[: len(labels)] = row_keys(labels.reshape(len(labels), -1))
+    differ, keys = np.zeros(d, dtype=bool), np.zeros(d, dtype=np.uint64)
+    for start in range(0, n, _CHUNK):
+        differ |= (rows[start : start + _CHUNK] != rows[0]).any(axis=0)
+    columns = np.flatnonzero(differ) if differ.any() else np.arange(1)
+    for start in range(0, n, _CHUNK):
+        bits = _mix(_column_bits(rows[start : start + _CHUNK][:, columns]))
+        people_here = _mix(people[start : start + _CHUNK] ^ bits.sum(axis=1, dtype=np.uint64))
+        keys[columns] += (bits * people_here[:, None]).sum(axis=0, dtype=np.uint64)
+    return np.asarray(columns[np.argsort(keys[columns], kind="stable")])
+
+
+def row_keys(rows: Rows, seed: int = 0, columns: IntArray | None = None) -> KeyArray:
+    """64-bit keys ``(n,)`` of the rows, the same in any batch and order; equal rows have equal keys.
+
+    With ``columns`` of these only, in this order.
+    """
     n, d = rows.shape
     keys = np.full(n, _mix(np.array([seed % 2**64], dtype=np.uint64))[0])
-    for j in range(d):
+    for j in range(d) if columns is None else columns:
         keys = _mix(keys ^ _column_bits(rows.iloc[:, j] if isinstance(rows, pd.DataFrame) else rows[:, j]))
     return keys
 

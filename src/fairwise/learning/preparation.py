@@ -22,7 +22,7 @@ from fairwise.learning.encoding import TableEncoder
 from fairwise.learning.labels import Labels, read_labels
 from fairwise.learning.oracles import make_oracle
 from fairwise.learning.oracles.base import ClassArray, FloatArray, IntArray, Oracle, Rows
-from fairwise.learning.problem import Problem
+from fairwise.learning.problem import NO_BUDGET, Problem
 from fairwise.learning.settings import FitSettings, Params
 from fairwise.tables.frames import used_columns
 
@@ -235,15 +235,18 @@ def seed_of(random_state: object) -> int:
 
 
 def budgets_of(settings: FitSettings, pairs: PairRows, judgments: Judgments) -> list[Budget]:
-    """Return the budgets of the panel, of judges and of groups of judges who are in these judgments."""
-    weighting, limits = settings.weighting, settings.judge_budgets
-    of_panel = [] if settings.eta is None else [panel_budget(pairs, float(settings.eta), weighting)]
+    """Return the budgets of the panel, of judges and of groups of judges who are in these judgments.
+
+    The panel's comes first. Where only judges have budgets it limits nothing.
+    """
+    weighting, limits, eta = settings.weighting, settings.judge_budgets, settings.eta
     if limits is None:
-        return of_panel
+        return [] if eta is None else [panel_budget(pairs, float(eta), weighting)]
+    of_panel = panel_budget(pairs, NO_BUDGET if eta is None else float(eta), weighting)
     if not isinstance(limits, Mapping):
-        return [*of_panel, *judge_budgets(pairs, limits)]
+        return [of_panel, *judge_budgets(pairs, limits)]
     by_attribute = {name: limit for name, limit in limits.items() if isinstance(limit, Mapping)}
     by_judge = {name: limit for name, limit in limits.items() if not isinstance(limit, Mapping)}
     attributes, panel = judgments.judge_attributes, judgments.panel_attributes
     of_judges = judge_budgets(pairs, by_judge, panel)
-    return [*of_panel, *of_judges, *attribute_budgets(pairs, attributes, by_attribute, weighting, panel)]
+    return [of_panel, *of_judges, *attribute_budgets(pairs, attributes, by_attribute, weighting, panel)]

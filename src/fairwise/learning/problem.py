@@ -63,6 +63,9 @@ class Points:
     elsewhere: FloatArray | float = 0.0
     """What people cost who are not among the points, of each label but the first: those of a table read in blocks."""
 
+    column_order: IntArray | None = None
+    """The columns that differ, in an order that does not depend on where they stand; None for as they stand."""
+
     @property
     def constant_error(self) -> float:
         """Error of the best of the classifiers that give everyone one label."""

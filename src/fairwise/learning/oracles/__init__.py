@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from fairwise.learning.settings import FitSettings
 
@@ -18,6 +21,13 @@ def make_oracle(
     # Of numba and scikit-learn, which take long to load, each oracle loads what it needs itself.
     from fairwise.learning.oracles.base import n_labels
 
+    if isinstance(settings.estimator, str) and points.column_order is not None:
+        from fairwise.learning.oracles.column_order import ReorderedOracle
+
+        order, (_, n_columns) = points.column_order, points.rows.shape
+        inside = replace(points, rows=np.ascontiguousarray(points.rows[:, order]), column_order=None)
+        names = [columns[column] for column in order] if columns else []
+        return ReorderedOracle(make_oracle(settings, inside, names, seed, judged), order, n_columns)
     labels = n_labels(points.error_cost)
     match settings.estimator:
         case "linear-regression":

@@ -68,6 +68,16 @@ class LinearClassifiers(ArrayClassifiers):
             return cls(np.zeros((n_labels, n_labels - 1, n_columns)), 2.0 * np.eye(n_labels)[:, 1:] - 1.0)
         return cls(np.zeros((2, n_columns)), np.array([-1.0, 1.0]))
 
+    def over(self, columns: IntArray) -> LinearClassifiers:
+        """The same classifiers for matrices that have only these columns, in this order."""
+        return LinearClassifiers(self.coef[..., columns], self.intercept)
+
+    def placed(self, columns: IntArray, n_columns: int) -> LinearClassifiers:
+        """The same classifiers for matrices of ``n_columns``, of which theirs are these."""
+        coef = np.zeros((*self.coef.shape[:-1], n_columns))
+        coef[..., columns] = self.coef
+        return LinearClassifiers(coef, self.intercept)
+
     def labels(self, rows: FloatArray) -> LabelArray:
         if self.coef.ndim == 3:
             step = max(1, _SCORES // max(self.intercept.size, 1))
@@ -184,6 +194,14 @@ class RegressionTerms:
     judged_rows: FloatArray
     inverse_gram: FloatArray
     base: FloatArray
+    columns: IntArray | None = None
+    """Which columns of the table these are about, of ``n_columns``; None for all."""
+
+    n_columns: int = 0
+
+    def placed(self, classifiers: LinearClassifiers) -> LinearClassifiers:
+        """Classifiers of ``judged_rows`` as classifiers of the table."""
+        return classifiers if self.columns is None else classifiers.placed(self.columns, self.n_columns)
 
     def response(self, on_people: FloatArray) -> LinearClassifiers:
         """The regression with these costs on judged people ``(m,)``, ``(m, labels - 1)`` besides those of errors."""

@@ -110,6 +110,10 @@ class TreeClassifiers(ArrayClassifiers):
         feature = np.where(self.threshold < np.inf, np.searchsorted(columns, self.feature), 0)
         return type(self)(feature, self.threshold, self.leaf)
 
+    def placed(self, columns: IntArray, n_columns: int) -> Self:  # noqa: ARG002 - a tree names its columns
+        """The same trees for matrices of ``n_columns``, of which theirs are these."""
+        return type(self)(columns[self.feature], self.threshold, self.leaf)
+
     def votes(self, rows: FloatArray, weights: FloatArray) -> FloatArray:
         """``weights @ labels(rows)`` ``(n,)`` of trees of depth 1 or 2, added tree by tree: the same in any batch."""
         from fairwise.learning.row_kernels import add_votes  # numba is slow to load

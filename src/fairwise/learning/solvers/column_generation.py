@@ -27,6 +27,7 @@ from fairwise.constraints.certificate import Stopped
 from fairwise.errors import InfeasibleError
 from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle
 from fairwise.learning.problem import Problem
+from fairwise.learning.solvers.least_excess import has_choice, least_excess, with_budget
 from fairwise.learning.solvers.master import MasterSolution
 from fairwise.learning.solvers.no_regret import solve_no_regret
 from fairwise.learning.solvers.pool import Pool
@@ -42,6 +43,7 @@ _GAINED = 0.1  # share of the gap by which a better bound alone is worth a quest
 _HALVINGS = 10
 _IMPROVES = 1e-9  # reduced costs above -1e-9 are rounding
 _ROUNDING = 1e-12
+_EXCESS = 1e-8  # smaller gains in mean excess are not worth another question, nor another classifier in the mixture
 _PRECISION = 0.1  # very large programmes are solved to this share of the gap, and at last of tol
 _FIRST_PRECISION = 1e-3
 _WARM = 8  # how many good known classifiers an oracle may start from
@@ -73,7 +75,7 @@ class ColumnGeneration:
         self.add(oracle.best_response(problem.points.error_cost))
         self.add(seeds)
         self._stand_in = self._add_stand_in() if problem.groups is not None and not problem.groups.always_kept else None
-        self._oracle_calls = 1
+        self.oracle_calls = 1
         self._smallest_gamma = np.inf
         self._explored = not oracle.cheap or oracle.exact
         nearby = not oracle.cheap and self.pool.shared and ProximalMultipliers.suit(problem)
@@ -94,8 +96,33 @@ class ColumnGeneration:
     def over_pool(
         self, problem: Problem, bound: float, proof: Multipliers | None = None, stopped: Stopped = "gap"
     ) -> Solution:
-        """The best mixture of what is known, without another question; ``bound`` and its proof are from before."""
-        return self._solution(Search(self.pool.solve(problem), bound, proof), stopped)
+        """The best mixture of what is known, without another question; ``bound`` and its proof are from before.
+
+        Of several the one with the least mean excess.
+        """
+        master = self.pool.solve(problem)
+        if not self.pool.shared:
+            _, least = least_excess(self.pool, problem, master.value)
+            master = replace(master, weights=least.weights)  # prices stay those of this problem
+        return self._solution(Search(master, bound, proof), stopped)
+
+    def with_least_excess(self, problem: Problem, ceiling: float, time_limit: float = np.inf) -> Problem:
+        """The problem with the least panel budget for an error within the ceiling, which the pool must reach.
+
+        Of all classifiers of an exact oracle, which is asked until none would make it less; else of those found.
+        """
+        deadline = monotonic() + time_limit
+        if self.pool.shared or not has_choice(problem):
+            return problem
+        while True:
+            problem, master = least_excess(self.pool, problem, ceiling)
+            if not self._oracle.exact or not has_choice(problem) or monotonic() > deadline:
+                break
+            answer, _ = self._ask(problem, master.multipliers)
+            worth = max(_EXCESS * float(master.multipliers.budgets[0]), _ROUNDING)
+            if not self._keep(answer, answer.costs(master.multipliers) < master.dual - worth):
+                break
+        return with_budget(problem, problem.budgets[0].limit + _EXCESS)
 
     def solve(
         self,
@@ -310,7 +337,7 @@ class ColumnGeneration:
             bound=bound,
             exact=exact,
             hypothesis_class=self._oracle.hypothesis_class,
-            oracle_calls=self._oracle_calls,
+            oracle_calls=self.oracle_calls,
             trajectory=dict(zip(Iteration._fields, np.array(search.trajectory).reshape(-1, 3).T, strict=True)),
             stopped=stopped,
             plain_error=plain_error,
@@ -323,7 +350,7 @@ class ColumnGeneration:
         known = self.pool.costs(at)
         warm = np.argsort(known, kind="stable")[:_WARM]
         found = self._oracle.best_responses(problem.cost(at.rows), self.pool.classifiers.take(warm))
-        self._oracle_calls += 1
+        self.oracle_calls += 1
         labels = self._oracle.known_labels(found)
         evaluated = problem.evaluate(found) if labels is None else problem.evaluate_labels(labels)
         answer = Answer(found, *evaluated)
@@ -345,7 +372,7 @@ class ColumnGeneration:
             return
         bounds = (max(float(at.rows.sum()), 0.1), max(float(at.budgets.sum()), 0.1))
         game = solve_no_regret(problem, self._oracle, n_rounds=n_rounds, lambda_bound=bounds[0], tau_bound=bounds[1])
-        self._oracle_calls += game.oracle_calls
+        self.oracle_calls += game.oracle_calls
         self.pool.keep(game.classifiers, *problem.evaluate(game.classifiers))
 
 

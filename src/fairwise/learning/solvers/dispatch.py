@@ -46,15 +46,21 @@ def _with_few(
     settings: FitSettings,
     time_limit: float,
 ) -> Solution:
-    """The solution with as few classifiers as can be found in what is left of ``tol``; the bound and its proof stay."""
+    """Of the mixtures within ``tol`` of the bound, the least mean excess; then as few classifiers as can be found.
+
+    The bound and its proof stay.
+    """
     ceiling, most = max(solution.error, solution.bound + settings.tol), settings.max_classifiers
-    choice, calls = choose_few(problem, oracle, search.pool, ceiling, most=most, time_limit=time_limit)
+    deadline = monotonic() + time_limit
+    least = search.with_least_excess(problem, ceiling, time_limit)
+    left = deadline - monotonic()
+    choice, calls = choose_few(problem, oracle, search.pool, ceiling, least=least, most=most, time_limit=left)
     return replace(
         solution,
         classifiers=search.pool.classifiers.take(choice.which),
         weights=choice.weights,
         error=choice.error,
-        oracle_calls=solution.oracle_calls + calls,
+        oracle_calls=search.oracle_calls + calls,
         constant_weight=float(choice.weights[choice.which < search.n_constants].sum()),
         pool=search.pool.classifiers,
         max_classifiers=most,

@@ -19,6 +19,7 @@ from fairwise.errors import InputError
 from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, Oracle
 from fairwise.learning.problem import Problem
 from fairwise.learning.solvers.branching import PlaceSearch
+from fairwise.learning.solvers.least_excess import least_excess
 from fairwise.learning.solvers.master import Master, MasterSolution, keeps
 from fairwise.learning.solvers.pool import Pool
 from fairwise.learning.solvers.selection import MOST_CANDIDATES, Selection, best_weights, solved_or_none
@@ -31,6 +32,7 @@ _SHARES = (0.0, 0.5)  # of the whole programme's multipliers, when asking for ne
 _SHARES_OF_PLACES = (1.0, 0.5, 0.25)
 _GAIN = 1e-7  # in error: less is not worth another round
 _NO_WEIGHT = 1e-10
+_LITTLE_WEIGHT = 1e-3
 _CHOSEN = 10  # a programme that chooses takes too long for mixtures of more
 _FEW = 24  # of so few candidates it chooses the best at once; else they are exchanged one by one
 _TRIED = 24  # candidates for an exchange
@@ -59,24 +61,30 @@ def choose_few(
     pool: Pool,
     ceiling: float,
     *,
+    least: Problem | None = None,
     most: int | None = None,
     time_limit: float | None = None,
 ) -> tuple[Choice, int]:
     """The fewest classifiers found whose error is at most ``ceiling``, or the best ``most``; and the oracle calls made.
 
     The error of the best mixture of the pool must be within the ceiling. Of at most ``most`` it may be above it.
+    ``least`` is the problem with the least panel budget that the ceiling allows, where that is wanted first.
     """
+    if least is not None:
+        choice = FewClassifiers(least, oracle, pool, time_limit).fewest(ceiling)
+        if most is None or len(choice) <= most:
+            return choice, 0
     search = FewClassifiers(problem, oracle, pool, time_limit)
     choice = search.fewest(ceiling)
-    if most is None or len(choice) <= most:
-        return choice, search.oracle_calls
-    best = search.at_most(most, ceiling)
+    if most is None:
+        return choice, 0
+    best = choice if len(choice) <= most else search.at_most(most, ceiling)
     if best is None:
         raise InputError(
             f"max_classifiers={most}: no mixture of so few that keeps every rule was found; {len(choice)} do. Ask for "
             "more classifiers, or for looser rules."
         )
-    return best, search.oracle_calls
+    return search.with_least_excess(best, max(best.error, ceiling)), search.oracle_calls
 
 
 class FewClassifiers:
@@ -95,11 +103,24 @@ class FewClassifiers:
             return alone
         if len(known) <= 2 or len(self._problem) > _MANY_ROWS or self._is_over():
             return known
-        known = self._without_spare(known, ceiling)
+        # By duality no mixture within the ceiling gives any other classifier even so little weight.
+        reduced = self._pool.costs(known.multipliers) - known.dual
+        useful = reduced <= (max(ceiling - known.error, 0.0) + FEASIBLE) / _LITTLE_WEIGHT
+        n_others = np.count_nonzero(useful) - len(known)
+        if n_others <= 0:
+            return known
+        known = self._without_spare(known, ceiling, min(_FRUITLESS, n_others))
         if len(known) > _CHOSEN or self._is_over():
             return known
-        found = self._selected(known, self._candidates(known), ceiling)
+        candidates = self._candidates(known)
+        found = self._selected(known, candidates[useful[candidates] | np.isin(candidates, known.which)], ceiling)
         return known if found is None or len(found) >= len(known) or found.error > ceiling + FEASIBLE else found
+
+    def with_least_excess(self, choice: Choice, ceiling: float) -> Choice:
+        """The same classifiers, mixed for the least mean excess at an error of at most ``ceiling``."""
+        master = Master(self._problem)
+        master.add(self._pool.errors[choice.which], self._pool.values[choice.which])
+        return self._used(choice.which, least_excess(master, self._problem, ceiling)[1])
 
     def at_most(self, most: int, enough: float) -> Choice | None:
         """The best found of at most ``most``, or the first with an error that is ``enough``.
@@ -156,13 +177,13 @@ class FewClassifiers:
                 return self._choice(np.array([position]))
         return None
 
-    def _without_spare(self, known: Choice, ceiling: float) -> Choice:
+    def _without_spare(self, known: Choice, ceiling: float, patience: int) -> Choice:
         """Those that the others can do without are left out one by one, the least weight first."""
         which, problem, fruitless = known.which, self._problem, 0
         master = Master(problem)  # stays warm: another column's weight is all that changes
         master.add(self._pool.errors[which], self._pool.values[which])
         for column in np.argsort(known.weights, kind="stable"):
-            if fruitless == _FRUITLESS or self._is_over():
+            if fruitless == patience or self._is_over():
                 break
             if which[column] in known.which:
                 master.allow(column, allowed=False)

@@ -97,7 +97,8 @@ def play_game(problem: Problem, terms: RegressionTerms, guarantee: Guarantee) ->
     reply = terms.response(on_people)
     cost_on_judged = float(on_people @ reply.labels(terms.judged_rows)[0])
     classifiers, favored = LinearClassifiers(coef, intercept), np.rint(labels * guarantee.n_rounds).astype(np.intp)
-    return Game(problem, guarantee, classifiers, violations, average, reply, cost_on_judged, favored)
+    members = terms.placed(classifiers), violations, average, terms.placed(reply)
+    return Game(problem, guarantee, *members, cost_on_judged, favored)
 
 
 def _play_compiled(problem: Problem, terms: RegressionTerms, guarantee: Guarantee) -> GameRecord:
@@ -152,7 +153,8 @@ def _play_in_turn(problem: Problem, terms: RegressionTerms, guarantee: Guarantee
     cost = on_judged.cost(game.average.multipliers.rows)
     reply = terms.response(cost)
     cost_on_judged = float(total_costs(reply.labels(judged_rows), cost)[0])
-    return Game(problem, guarantee, join(oracle.said), violations, game.average, reply, cost_on_judged)
+    members = terms.placed(join(oracle.said)), violations, game.average, terms.placed(reply)
+    return Game(problem, guarantee, *members, cost_on_judged)
 
 
 def seeds(problem: Problem, oracle: Oracle) -> Classifiers | None:

@@ -1,0 +1,69 @@
+"""An oracle for which the order of the columns does not matter.
+
+Where classifiers cost the same, a search takes the first, and sums of numbers round in the order in which they are
+added. So the oracle inside gets the columns in an order that follows from what they hold
+(:func:`~fairwise.learning.deduplication.column_order`), without those that are the same for everyone. Its answers
+are translated to the columns of the table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, LabelArray, Oracle
+from fairwise.learning.oracles.linear import LinearClassifiers, RegressionTerms
+from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
+from fairwise.learning.problem import Problem
+
+
+class ReorderedOracle(Oracle):
+    """Answers of ``oracle``, which was built for ``rows[:, columns]``, as classifiers of ``rows`` ``(P, d)``."""
+
+    def __init__(self, oracle: Oracle, columns: IntArray, n_columns: int) -> None:
+        for name in Oracle.__annotations__:
+            setattr(self, name, getattr(oracle, name))
+        self._oracle, self._columns, self._n_columns = oracle, columns, n_columns
+        self._last: tuple[Classifiers, Classifiers] | None = None
+
+    def constants(self) -> Classifiers:
+        return self._translated(self._oracle.constants())
+
+    def best_response(self, cost: FloatArray, warm: Classifiers | None = None) -> Classifiers:
+        return self._answer(self._oracle.best_response(cost, self._inside(warm)))
+
+    def best_responses(self, cost: FloatArray, warm: Classifiers | None = None) -> Classifiers:
+        return self._answer(self._oracle.best_responses(cost, self._inside(warm)))
+
+    def known_labels(self, response: Classifiers) -> LabelArray | None:
+        if self._last is None or response is not self._last[0]:
+            return None
+        return self._oracle.known_labels(self._last[1])
+
+    def variations(self, cost: FloatArray, below: float, most: int) -> tuple[Classifiers, LabelArray] | None:
+        varied = self._oracle.variations(cost, below, most)
+        return None if varied is None else (self._translated(varied[0]), varied[1])
+
+    def plain_model(self, error_cost: FloatArray) -> Classifiers | None:
+        plain = self._oracle.plain_model(error_cost)
+        return None if plain is None else self._translated(plain)
+
+    def regression_terms(self, problem: Problem) -> RegressionTerms | None:
+        terms = self._oracle.regression_terms(problem)
+        if terms is None:
+            return None
+        rows = np.ascontiguousarray(terms.judged_rows[:, self._columns])
+        return replace(terms, judged_rows=rows, columns=self._columns, n_columns=self._n_columns)
+
+    def _answer(self, inside: Classifiers) -> Classifiers:
+        self._last = self._translated(inside), inside
+        return self._last[0]
+
+    def _inside(self, warm: Classifiers | None) -> Classifiers | None:
+        """Good classifiers to start from; an exhaustive search over trees needs none."""
+        return warm.over(self._columns) if isinstance(warm, LinearClassifiers) else None
+
+    def _translated(self, inside: Classifiers) -> Classifiers:
+        assert isinstance(inside, LinearClassifiers | TreeClassifiers), "oracles of an encoded matrix"
+        return inside.placed(self._columns, self._n_columns)
