@@ -155,7 +155,7 @@ def test_a_judge_and_an_attribute_of_one_name_have_budgets_of_their_own(judgment
 
 @pytest.mark.slow
 def test_answer_bands_of_budgets(judgments: Judgments) -> None:
-    limits = {"relation": {"affected": 0.01}, judgments.judges[1]: 0.1}
+    limits: dict[Any, Any] = {"relation": {"affected": 0.01}, judgments.judges[1]: 0.1}
     model = PairwiseFairClassifier("tree", max_depth=1, gamma=0.05, eta=0.1, favorable_label=1, judge_budgets=limits)
     model.fit(PEOPLE, OUTCOME, judgments=judgments)
     part = judgments.select(judgments.judges[2:])
