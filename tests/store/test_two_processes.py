@@ -13,7 +13,7 @@ from tests.support.databases import new_postgres
 from tests.support.someone import NOW, Someone, shown_pair
 
 from fairwise.judgments import Answer
-from fairwise.store import answers, votes
+from fairwise.store import answers, participants, votes
 from fairwise.store.errors import NotOpen, NotYet, StoreProblem
 from fairwise.store.store import Store
 from fairwise.store.study_state import set_state
@@ -106,6 +106,20 @@ def test_a_vote_ends_after_the_ballots_under_way(two: tuple[Store, Store]) -> No
     at_once(lambda: held(one, cast, begun, ends, "first"), lambda: attempt(other, close, outcomes, ends), waits=begun)
     assert ends == ["first", "second"]
     assert len(one.read_now(lambda c: c.execute(sa.select(ballots)).all())) == 1
+
+
+def test_who_withdraws_while_a_vote_ends_leaves_no_ballot_to_subtract(two: tuple[Store, Store]) -> None:
+    one, other = two
+    who, vote = prepared(one)
+    second = Someone(one, stage=Stage.FINISHED)
+    for voter in (who, second):
+        one.change_now(partial(votes.cast, token_hash=voter.token, vote_id=vote, ballot=(0,), at=NOW))
+    begun, ends, outcomes = Event(), list[str](), list[Any]()
+    close = partial(votes.close_vote, vote_id=vote, at=datetime.now(UTC))
+    leave = partial(participants.withdraw, token_hash=who.token, at=NOW)
+    at_once(lambda: held(one, close, begun, ends, "first"), lambda: attempt(other, leave, outcomes, ends), waits=begun)
+    assert ends == ["first", "second"]
+    assert not one.read_now(lambda c: c.execute(sa.select(ballots)).all())
 
 
 @pytest.mark.parametrize("joint", [False, True])

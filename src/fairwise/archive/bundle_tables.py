@@ -194,11 +194,13 @@ def _tables(settings: StudySettings) -> dict[str, _Table]:
                 "options": text,
                 "opened_at": _MOMENT,
                 "closed_at": _MOMENT,
+                "tally": text,
                 "chosen": _whole(0).or_nothing,
                 "why": text,
                 "decided_at": _MOMENT.or_nothing,
             },
             once=(("vote",),),
+            later=frozenset({"tally"}),
         ),
         BALLOTS: _Table(
             {"number": number, "vote": number, "ballot": text, "cast_at": _MOMENT}, once=(("number", "vote"),)

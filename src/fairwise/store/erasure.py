@@ -31,6 +31,7 @@ from fairwise.store.tables import (
     participants,
     question_answers,
     reasons,
+    votes,
 )
 from fairwise.study.settings import StudySettings
 
@@ -85,6 +86,11 @@ def delete_participant(connection: sa.Connection, which: sa.ColumnElement[bool])
     if who is None:
         raise Unknown
     in_fits = restart_without(connection, who.id)
+    # A tally is fixed when its vote ends. Minus all other ballots it would give away the one that is deleted.
+    voted = sa.select(ballots.c.vote_id).where(ballots.c.participant_id == who.id)
+    theirs = sa.select(votes.c.id, votes.c.closed_at).where(votes.c.id.in_(voted)).with_for_update(read=True)
+    ended = [vote_id for vote_id, closed_at in connection.execute(theirs) if closed_at is not None]
+    connection.execute(sa.delete(ballots).where(ballots.c.vote_id.in_(ended)))
     connection.execute(sa.delete(participants).where(participants.c.id == who.id))
     connection.execute(sa.update(events).where(events.c.about == about(who.number)).values(about=""))
     note_deletion(connection)

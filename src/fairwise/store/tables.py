@@ -365,6 +365,7 @@ votes = Table(
     Column("opened_at", Moment, nullable=False),
     Column("opened_by", String(100), nullable=False),
     Column("closed_at", Moment),
+    Column("tally", Text),  # as JSON, fixed when the vote ended
     Column("chosen", Integer),  # the option that an operator adopted; with decided_at alone, none
     Column("why", Text, nullable=False),
     Column("decided_at", Moment),

@@ -20,7 +20,7 @@ from fairwise.store.errors import ChangedTooOften, Full, NotYet, RoundOver, Stor
 from fairwise.store.housekeeping import tidy_fits
 from fairwise.store.quotas import lost_place, take_place
 from fairwise.store.study_state import FIRST, standing
-from fairwise.store.votes import last_vote
+from fairwise.store.votes import has_voted, last_vote
 from fairwise.store.writer import Joint
 from fairwise.study.languages import marked
 from fairwise.study.pictures import names_of, read_picture
@@ -323,7 +323,8 @@ class PairPages(ParticipantPages):
 
     async def withdrawal(self, request: Request) -> Response:
         await self._participant(request)
-        return HTMLResponse(self._pages(request).withdraw(self._own(request)))
+        voted = await self._read(request, has_voted)
+        return HTMLResponse(self._pages(request).withdraw(self._own(request), voted=voted))
 
     async def withdraw(self, request: Request) -> Response:
         await self._own_form(request)
