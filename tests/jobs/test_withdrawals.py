@@ -42,6 +42,7 @@ from fairwise.store.fit_files import (
 from fairwise.store.housekeeping import move_prices_out, tidy_fits
 from fairwise.store.store import Store, snapshot
 from fairwise.store.tables import participants as table
+from fairwise.study.signing import Keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -172,7 +173,7 @@ def test_who_withdraws_while_the_report_is_written_is_not_published(
     def work(home: Any) -> None:
         writes(home)
         if leaves == "erased":
-            panel.store.change_now(partial(erase, number=GONE))
+            panel.store.change_now(partial(erase, number=GONE, group_mark=Keys(bytes(32)).group_mark))
         else:
             token = sa.select(table.c.token_hash).where(table.c.number == GONE)
             token_hash = panel.store.read_now(lambda c: c.execute(token).scalar_one())
@@ -267,7 +268,7 @@ def test_models_of_earlier_versions_are_rewritten_when_they_are_served(
     model.save(folder / MODEL)  # as version 0.1 did
     assert files_with_judges(folder) == {MODEL}
     if someone_left:
-        panel.store.change_now(partial(erase, number=GONE))
+        panel.store.change_now(partial(erase, number=GONE, group_mark=Keys(bytes(32)).group_mark))
     move_prices_out(panel.study.path, panel.store)
     again = PairwiseFairClassifier.load(folder / MODEL)
     assert again.predict_proba(people).tolist() == model.predict_proba(people).tolist()

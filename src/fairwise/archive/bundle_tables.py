@@ -120,9 +120,10 @@ def _tables(settings: StudySettings) -> dict[str, _Table]:
                 "simulated": _one_of(("yes", "no")),
                 "arm": arm.or_nothing,
                 "arm_turn": _whole(0).or_nothing,
+                "arm_kept": _one_of(("yes", "no")),
             },
             once=(("number",),),
-            later=frozenset({"language", "came_by", "relation", "simulated", "arm", "arm_turn"}),
+            later=frozenset({"language", "came_by", "relation", "simulated", "arm", "arm_turn", "arm_kept"}),
         ),
         SCHEDULE: _Table(
             {

@@ -79,6 +79,9 @@ class Verified:
     arms: int = 0
     """Of the participants, those who were assigned to an arm; each was drawn again with the same result."""
 
+    arms_kept: int = 0
+    """Of these, those who began again under the same id of a panel, and passed over turns to stay in their arm."""
+
     ballots: int = 0
     """In votes that have ended; each is one that its vote's rule can count."""
 
@@ -127,6 +130,7 @@ def verify(bundle: Bundle) -> Verified:
         fairwise=bundle.manifest["fairwise"],
         fingerprint=study.fingerprint,
         arms=check_arms(path, study, people, versions, bundle.manifest.get("last_number")),
+        arms_kept=int((people.get("arm_kept", people["number"]) == "yes").sum()),
         ballots=check_votes(path, people, tables[VOTES], tables[BALLOTS], tables[EXCLUSIONS]["number"]),
         coarse=bundle.manifest.get("coarse", False),
     )

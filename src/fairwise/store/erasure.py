@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -27,6 +28,7 @@ from fairwise.store.tables import (
     invitations,
     job_participants,
     metadata,
+    panel_groups,
     panel_ids,
     participants,
     question_answers,
@@ -68,8 +70,14 @@ def about(number: int) -> str:
     return f"participant {number}"
 
 
-def erase(connection: sa.Connection, number: int) -> bool:
-    """Delete all about a participant, also their invitation; returns whether a fit has their answers."""
+def erase(connection: sa.Connection, number: int, group_mark: Callable[[str, str], bytes]) -> bool:
+    """Delete all about a participant, also their invitation; returns whether a fit has their answers.
+
+    The arm of their panel's id goes as well, which `group_mark` makes the keyed hash of.
+    """
+    who = sa.select(participants.c.came_by, participants.c.panel_id).where(participants.c.number == number)
+    for came_by, panel_id in connection.execute(who.where(participants.c.panel_id.is_not(None))):
+        connection.execute(sa.delete(panel_groups).where(panel_groups.c.mark == group_mark(came_by, panel_id)))
     token_hash, in_fits = delete_participant(connection, participants.c.number == number)
     connection.execute(sa.delete(invitations).where(invitations.c.token_hash == token_hash))
     return in_fits
@@ -137,7 +145,7 @@ def _engine(url: sa.URL) -> sa.Engine:
 def _cleaned(connection: sa.Connection, busy_milliseconds: int) -> bool:
     if connection.dialect.name != "sqlite":
         of_one = (participants, appearances, answers, closings, question_answers, exclusions, invitations, reasons)
-        tables = (*of_one, ballots, events, job_participants)
+        tables = (*of_one, ballots, events, job_participants, panel_groups)
         connection.exec_driver_sql(f"VACUUM {', '.join(table.name for table in tables)}")
         return True
     connection.exec_driver_sql(f"PRAGMA busy_timeout = {busy_milliseconds}")

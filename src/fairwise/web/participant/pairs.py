@@ -286,7 +286,9 @@ class PairPages(ParticipantPages):
     def _finished(self, connection: Connection, token_hash: bytes, /, at: datetime, **texts: str) -> None:
         """All that is to be kept of someone's end; they may be the last of the first round."""
         arms, places = self._folder.arms_at_end, self._settings.pairs
-        participants.finish(connection, token_hash, at=at, places=places, arms=arms, **texts)
+        who = participants.find(connection, token_hash)
+        mark = self._keys.group_mark(who.came_by, who.panel_id) if who.panel_id else None
+        participants.finish(connection, token_hash, at=at, places=places, arms=arms, group_mark=mark, **texts)
         if self._settings.deliberation.on:
             end_when_enough(connection, self._settings.deliberation.close_after, at)
 
