@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import sqlalchemy as sa
 from tests.support.visits import visiting
 
-from fairwise.store import erasure
+from fairwise.store import erasure, recruitment
 from fairwise.store.store import Store, snapshot
-from fairwise.store.tables import counters, participants
+from fairwise.store.tables import counters, panel_groups, participants
 from fairwise.study.folder import StudyFolder
+from fairwise.study.signing import Keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,3 +91,28 @@ def test_a_clock_that_jumped_is_told_of_until_it_is_believed(
     assert answer("study", "forget", home)["days_off"] == 90
     assert "texts or names in 0 rows" in run("study", "forget", home, "--clock-is-right").stdout
     assert answer("study", "forget", home)["days_off"] == 0
+
+
+def test_the_arm_of_somebody_who_withdrew_before_goes_on_request(home: Path, run: Run) -> None:
+    folder = StudyFolder.open(home)
+    Store.open(home / "study.sqlite", folder.fingerprint, home).close()
+
+    def change(ask: Callable[[sa.Connection], Any]) -> Any:
+        store = Store.open(home / "study.sqlite", folder.fingerprint, home)
+        try:
+            return store.change_now(ask)
+        finally:
+            store.close()
+
+    panel = folder.settings.recruitment.panel
+    for who in ("ann", "bob"):
+        mark = Keys(folder.secret).group_mark(panel, who)
+        change(partial(recruitment.keep_arm, mark=mark, arm="zebra"))
+    before = {file.name: file.read_bytes() for file in home.glob("study.sqlite*")}
+    assert mark in b"".join(before.values())
+    assert "No group is kept for this ID." in run("study", "forget", home, "--panel-id", "cem").stdout
+    told = run("study", "forget", home, "--panel-id", "bob").stdout
+    assert "The group kept for this ID is deleted." in told
+    assert "out of the files" in told
+    assert mark not in b"".join(file.read_bytes() for file in home.glob("study.sqlite*"))
+    assert change(lambda c: len(c.execute(sa.select(panel_groups)).all())) == 1

@@ -16,6 +16,7 @@ from fairwise.store.engine import database_url, newest_version, tables_of, writi
 from fairwise.store.erasure import erase
 from fairwise.store.jobs import all_jobs
 from fairwise.store.store import Store
+from fairwise.study.signing import Keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,8 +97,8 @@ def test_of_earlier_fits_everyone_who_answered_may_be_in_them(
     store = Store.open(address, study.fingerprint)
     try:
         done, waiting = (job.id for job in reversed(store.read_now(all_jobs)))
-        assert store.change_now(partial(erase, number=2)) is False
-        assert store.change_now(partial(erase, number=1)) is True
+        assert store.change_now(partial(erase, number=2, group_mark=Keys(bytes(32)).group_mark)) is False
+        assert store.change_now(partial(erase, number=1, group_mark=Keys(bytes(32)).group_mark)) is True
         found = {job.id: (job.state, job.restarts) for job in store.read_now(all_jobs)}
     finally:
         store.close()

@@ -39,6 +39,7 @@ from fairwise.store.fit_files import (
 from fairwise.store.housekeeping import tidy_fits
 from fairwise.store.store import Store, snapshot
 from fairwise.store.tables import participants as table
+from fairwise.study.signing import Keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -169,7 +170,7 @@ def test_who_withdraws_while_the_report_is_written_is_not_published(
     def work(home: Any) -> None:
         writes(home)
         if leaves == "erased":
-            panel.store.change_now(partial(erase, number=GONE))
+            panel.store.change_now(partial(erase, number=GONE, group_mark=Keys(bytes(32)).group_mark))
         else:
             token = sa.select(table.c.token_hash).where(table.c.number == GONE)
             token_hash = panel.store.read_now(lambda c: c.execute(token).scalar_one())

@@ -40,11 +40,13 @@ def given(store: Store) -> list[reasons.GivenReason]:
 
 def decide(store: Store, state: str, *answer_ids: int, hours: int = 0) -> None:
     at = NOW + timedelta(hours=hours)
-    store.change_now(partial(reasons.decide, answer_ids=answer_ids, state=state, operator=ADA, at=at))
+    names = {one: f"name{one}" for one in answer_ids}
+    store.change_now(partial(reasons.decide, names=names, state=state, operator=ADA, at=at))
 
 
 def report(store: Store, answer_id: int, hours: int) -> None:
-    store.change_now(partial(reasons.report, answer_id=answer_id, at=NOW + timedelta(hours=hours)))
+    at = NOW + timedelta(hours=hours)
+    store.change_now(partial(reasons.report, answer_id=answer_id, name=f"name{answer_id}", at=at))
 
 
 def actions(store: Store) -> list[tuple[Any, ...]]:

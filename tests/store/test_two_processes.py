@@ -114,6 +114,20 @@ def test_a_vote_ends_after_the_ballots_under_way(two: tuple[Store, Store]) -> No
     assert len(one.read_now(lambda c: c.execute(sa.select(ballots)).all())) == 1
 
 
+def test_who_withdraws_while_a_vote_ends_leaves_no_ballot_to_subtract(two: tuple[Store, Store]) -> None:
+    one, other = two
+    who, vote = prepared(one)
+    second = Someone(one, stage=Stage.FINISHED)
+    for voter in (who, second):
+        one.change_now(partial(votes.cast, token_hash=voter.token, vote_id=vote, ballot=(0,), at=NOW))
+    begun, ends, outcomes = Event(), list[str](), list[Any]()
+    close = partial(votes.close_vote, vote_id=vote, at=datetime.now(UTC))
+    leave = partial(participants.withdraw, token_hash=who.token, at=NOW)
+    at_once(lambda: held(one, close, begun, ends, "first"), lambda: attempt(other, leave, outcomes, ends), waits=begun)
+    assert ends == ["first", "second"]
+    assert not one.read_now(lambda c: c.execute(sa.select(ballots)).all())
+
+
 @pytest.mark.parametrize("joint", [False, True])
 def test_no_answer_after_a_study_was_closed(two: tuple[Store, Store], joint: bool) -> None:
     who = Someone(two[0], stage=Stage.PAIRS)

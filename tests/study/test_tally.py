@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import combinations
 from typing import Any
 
@@ -9,7 +10,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairwise.study.tally import Rule, approvals, borda, condorcet_winner, is_ballot, preferences, scores, winners
+from fairwise.study.tally import (
+    FEWEST,
+    CastBallot,
+    Rule,
+    Tally,
+    approvals,
+    borda,
+    condorcet_winner,
+    grouped,
+    is_ballot,
+    partitions,
+    preferences,
+    scores,
+    winners,
+)
 
 N = st.shared(st.integers(1, 5), key="options")
 RANKINGS = N.flatmap(lambda n: st.lists(st.permutations(range(n)).map(tuple), max_size=9))
@@ -117,3 +132,68 @@ def test_nobody_chooses_nothing() -> None:
     assert [winners([], 3, rule) for rule in Rule] == [(), (), ()]
     assert winners([(), ()], 3, Rule.APPROVAL) == ()
     assert scores([(1,)], 2, Rule.APPROVAL) == [0, 1]
+
+
+VOTERS = st.lists(st.tuples(st.sampled_from(["a", "b", "c", "d", None]), st.permutations(range(3)).map(tuple)))
+
+
+@given(VOTERS)
+def test_no_group_is_small_and_none_follows_from_the_others(voters: list[tuple[str | None, tuple[int, ...]]]) -> None:
+    cast = [CastBallot(number, group, None, ballot) for number, (group, ballot) in enumerate(voters)]
+    found = grouped(cast, "relation")
+    assert all(len(ballots) >= 5 for ballots in found.values())
+    shown = Counter(one for ballots in found.values() for one in ballots)
+    assert shown == Counter(cast) or not found, "who is in no group is among the others, so that nothing is left"
+    for name, ballots in found.items():
+        if name is not None:
+            assert Counter(ballots) == Counter(one for one in cast if one.relation == name)
+
+
+def test_without_groups_there_is_nothing_to_tell() -> None:
+    cast = [CastBallot(number, None, None, (0,)) for number in range(9)]
+    assert grouped(cast, "relation") == {}
+    in_arm = [one._replace(arm="x") for one in cast]
+    assert grouped(in_arm, "arm") == {"x": in_arm}
+    assert grouped(in_arm[:4], "arm") == {}
+
+
+TWO_GROUPS = st.lists(
+    st.tuples(
+        st.sampled_from(["a", "b", None]), st.sampled_from(["x", "y", None]), st.permutations(range(3)).map(tuple)
+    ),
+    max_size=60,
+)
+
+
+@given(TWO_GROUPS)
+def test_no_difference_of_two_partitions_is_about_fewer_than_five(voters: list[tuple[Any, Any, Any]]) -> None:
+    cast = [CastBallot(number, *voter) for number, voter in enumerate(voters)]
+    shown = partitions(cast)
+    cells = [{one.number for one in group} for groups in shown.values() for group in groups.values()]
+    everyone = {one.number for one in cast}
+    for one, other in combinations([*cells, *(everyone - cell for cell in cells), everyone], 2):
+        assert len(one & other) == 0 or len(one & other) >= FEWEST
+        assert not one > other or len(one - other) >= FEWEST, "one total minus the other"
+
+
+def test_a_group_inside_another_one_gives_no_ballot_away() -> None:
+    """Five affected people are all in group x of six, so the two totals would differ by one ballot."""
+    others = [CastBallot(number, "none", "y", (0,)) for number in range(6, 12)]
+    cast = [*(CastBallot(number, "affected", "x", (1,)) for number in range(5)), CastBallot(5, "none", "x", (2,))]
+    assert grouped([*cast, *others], "arm"), "by itself it could be shown"
+    assert list(partitions([*cast, *others])) == ["relation"]
+    apart = [one._replace(arm="x" if one.relation == "affected" else "y") for one in (*cast, *others)]
+    assert list(partitions(apart)) == ["relation", "arm"], "two partitions into the same groups tell nothing more"
+
+
+@given(elections(), st.lists(st.tuples(st.sampled_from(["a", None]), st.sampled_from(["x", "y"]))))
+def test_a_tally_is_of_five_ballots_or_more_and_is_read_as_it_was_written(
+    election: tuple[int, Rule, list[tuple[int, ...]]], groups: list[tuple[str | None, str]]
+) -> None:
+    n, rule, ballots = election
+    cast = [CastBallot(at, *group, ballot) for at, (group, ballot) in enumerate(zip(groups, ballots, strict=False))]
+    tally = Tally.of(cast, n, rule)
+    assert Tally.from_json(tally.as_json()) == tally
+    assert (tally.everyone is None) == (len(cast) < FEWEST)
+    parts = [group for found in tally.groups.values() for group in found]
+    assert all(part.count >= FEWEST for part in (*parts, *([tally.everyone] if tally.everyone else [])))

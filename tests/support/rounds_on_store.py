@@ -47,8 +47,8 @@ def play_two_rounds(folder: StudyFolder, store: Store) -> None:
     write(partial(deliberation.open_second_round, at=NOW, until=None, prices={}))
     pairs = {pair.two for pair in store.read_now(deliberation.round_list)}
     every = store.read_now(partial(reasons.reasons_about, pairs=pairs))
-    same = [reason.answer_id for reason in every if reason.answer == Answer.SAME]
-    write(partial(reasons.decide, answer_ids=same, state="released", operator=Operator(1, "Ada", "owner"), at=NOW))
+    same = {reason.answer_id: "ABCD" for reason in every if reason.answer == Answer.SAME}
+    write(partial(reasons.decide, names=same, state="released", operator=Operator(1, "Ada", "owner"), at=NOW))
     turns = folder.arms_at_end
     assert turns is not None
     for number, token in enumerate(tokens[:-1]):  # the last one does not come back

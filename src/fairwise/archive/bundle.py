@@ -47,6 +47,7 @@ from fairwise.store.tables import (
     round_pairs,
     votes,
 )
+from fairwise.store.votes import shown_votes
 from fairwise.study.folder import CONSENT, StudyFolder, version_of
 from fairwise.study.pictures import IMAGES
 
@@ -250,7 +251,7 @@ _ended_votes = (
     .where(votes.c.closed_at.is_not(None))
     .subquery()
 )
-_of_vote = [votes.c[name] for name in ("rule", "options", "opened_at", "closed_at", "chosen", "why", "decided_at")]
+_of_vote = ("rule", "options", "opened_at", "closed_at", "tally", "chosen", "why", "decided_at")
 _order_of_answers = sa.func.row_number().over(order_by=answers.c.id).label("sequence")
 
 
@@ -295,7 +296,7 @@ def tables(connection: sa.Connection) -> dict[str, pd.DataFrame]:
             )
         )
         .order_by(number, position, answers.c.version),
-        VOTES: sa.select(_ended_votes.c.vote, *_of_vote)
+        VOTES: sa.select(_ended_votes.c.vote, *(votes.c[name] for name in _of_vote))
         .select_from(votes.join(_ended_votes, _ended_votes.c.id == votes.c.id))
         .order_by(_ended_votes.c.vote),
         BALLOTS: sa.select(number, _ended_votes.c.vote, ballots.c.ballot, ballots.c.cast_at)
@@ -304,6 +305,7 @@ def tables(connection: sa.Connection) -> dict[str, pd.DataFrame]:
                 _ended_votes, _ended_votes.c.id == ballots.c.vote_id
             )
         )
+        .where(_ended_votes.c.id.in_(shown_votes(connection)))
         .order_by(_ended_votes.c.vote, number),
     }
     return {name: _table(connection, query) for name, query in queries.items()}

@@ -35,7 +35,9 @@ def check_arms(
         _check_slots(path, people)
     _check_turns(path, study, people, late=late)
     if last_number is not None and (not late or _clock_ran_on(versions)):
-        _check_order(path, people, last_number - len(people), late=late)
+        turns = study.arms_at_start or study.arms_at_end
+        assert turns is not None
+        _check_order(path, people, turns, last_number - len(people), late=late)
     return int((people["arm"] != "").sum())
 
 
@@ -83,21 +85,30 @@ def _check_slots(path: Path, people: pd.DataFrame) -> None:
             )
 
 
-def _check_order(path: Path, people: pd.DataFrame, gone: int, *, late: bool) -> None:
+def _check_order(path: Path, people: pd.DataFrame, turns: ArmTurns, gone: int, *, late: bool) -> None:
     """Everyone took the lowest turn that nobody had: else people could be exchanged between arms by their turns.
 
-    A turn is passed over if nobody is known who had it when somebody took a higher one. Only one of those who are
-    `gone` can have had it then. Who began is numbered; who finished is in the order of times, which are not exact.
+    Who began again under the same id of a panel took the lowest turn of the arm that was kept for them. A turn is
+    passed over if nobody is known who had it when somebody took a higher one. Only one of those who are `gone` can have
+    had it then. Who began is numbered; who finished is in the order of times, which are not exact.
     """
     there = people[people["arm_turn"] != ""]
     moments = there["finished_at"].map(_seconds) if late else there["number"].map(float)
-    later, first = _LATE_SECONDS if late else 0.0, dict[int, float]()
-    for turn, moment in zip(there["arm_turn"].map(int), moments, strict=True):
-        first[turn] = min(first.get(turn, moment), moment)
-    passed_over, soonest = max(first, default=-1) + 1 - len(first), math.inf
-    for turn in sorted(first, reverse=True):
-        passed_over += first[turn] > soonest + later
-        soonest = min(soonest, first[turn])
+    kept = there["arm_kept"] == "yes" if "arm_kept" in there else pd.Series(data=False, index=there.index)
+    later, first, first_not_kept = _LATE_SECONDS if late else 0.0, dict[int, float](), dict[int, float]()
+    for turn, moment, is_kept in zip(there["arm_turn"].map(int), moments, kept, strict=True):
+        first[turn] = min(first.get(turn, math.inf), moment)
+        if not is_kept:
+            first_not_kept[turn] = min(first_not_kept.get(turn, math.inf), moment)
+    passed_over = max(first, default=-1) + 1 - len(first)
+    if passed_over <= gone + int(kept.sum()) * turns.longest_wait:  # a made-up turn in the billions ends here
+        passed_over, soonest, soonest_of = 0, math.inf, dict[str, float]()
+        for turn in range(max(first, default=-1), -1, -1):
+            arm = turns[turn]
+            limit = min(soonest, soonest_of.get(arm, math.inf)) + later
+            passed_over += limit < math.inf and first.get(turn, math.inf) > limit
+            soonest = min(soonest, first_not_kept.get(turn, math.inf))
+            soonest_of[arm] = min(soonest_of.get(arm, math.inf), first.get(turn, math.inf))
     if passed_over > gone:
         raise InputError(
             f"{path}: turns in the order of the arms that were passed over: {passed_over}; allowed: {gone}, as many as "

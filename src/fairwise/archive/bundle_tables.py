@@ -120,9 +120,10 @@ def _tables(settings: StudySettings) -> dict[str, _Table]:
                 "simulated": _one_of(("yes", "no")),
                 "arm": arm.or_nothing,
                 "arm_turn": _whole(0).or_nothing,
+                "arm_kept": _one_of(("yes", "no")),
             },
             once=(("number",),),
-            later=frozenset({"language", "came_by", "relation", "simulated", "arm", "arm_turn"}),
+            later=frozenset({"language", "came_by", "relation", "simulated", "arm", "arm_turn", "arm_kept"}),
         ),
         SCHEDULE: _Table(
             {
@@ -194,11 +195,13 @@ def _tables(settings: StudySettings) -> dict[str, _Table]:
                 "options": text,
                 "opened_at": _MOMENT,
                 "closed_at": _MOMENT,
+                "tally": text,
                 "chosen": _whole(0).or_nothing,
                 "why": text,
                 "decided_at": _MOMENT.or_nothing,
             },
             once=(("vote",),),
+            later=frozenset({"tally"}),
         ),
         BALLOTS: _Table(
             {"number": number, "vote": number, "ballot": text, "cast_at": _MOMENT}, once=(("number", "vote"),)

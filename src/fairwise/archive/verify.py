@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import math
 import tempfile
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from itertools import zip_longest
@@ -48,7 +49,7 @@ from fairwise.study.active.chooser import StudyChooser
 from fairwise.study.designs import ShownPair
 from fairwise.study.folder import StudyFolder, version_of
 from fairwise.study.stages import Stage
-from fairwise.study.tally import Rule, is_ballot
+from fairwise.study.tally import CastBallot, Rule, Tally, is_ballot
 
 _MOST_NUMBERS = 2**31  # that databases count to
 _CLOSE = 1e-9  # the last digits of a division may be another machine's
@@ -77,6 +78,9 @@ class Verified:
     fingerprint: str
     arms: int = 0
     """Of the participants, those who were assigned to an arm; each was drawn again with the same result."""
+
+    arms_kept: int = 0
+    """Of these, those who began again under the same id of a panel, and passed over turns to stay in their arm."""
 
     ballots: int = 0
     """In votes that have ended; each is one that its vote's rule can count."""
@@ -126,7 +130,8 @@ def verify(bundle: Bundle) -> Verified:
         fairwise=bundle.manifest["fairwise"],
         fingerprint=study.fingerprint,
         arms=check_arms(path, study, people, versions, bundle.manifest.get("last_number")),
-        ballots=check_votes(path, people, tables[VOTES], tables[BALLOTS]),
+        arms_kept=int((people.get("arm_kept", people["number"]) == "yes").sum()),
+        ballots=check_votes(path, people, tables[VOTES], tables[BALLOTS], tables[EXCLUSIONS]["number"]),
         coarse=bundle.manifest.get("coarse", False),
     )
 
@@ -268,9 +273,12 @@ def _follow_each_other(moments: list[str]) -> bool:
         return False
 
 
-def check_votes(path: Path, people: pd.DataFrame, votes: pd.DataFrame, ballots: pd.DataFrame) -> int:
-    """Refuse votes and ballots that cannot be; returns how many ballots there are."""
+def check_votes(
+    path: Path, people: pd.DataFrame, votes: pd.DataFrame, ballots: pd.DataFrame, excluded: Iterable[str]
+) -> int:
+    """Refuse votes, ballots and tallies that cannot be; returns how many ballots there are."""
     rules: dict[str, tuple[int, Rule]] = {}
+    cast = defaultdict[str, list[CastBallot]](list)
     for row in votes.to_dict("records"):
         where = f"{path}: {VOTES}: vote {row['vote']}"
         options = _option_count(row["options"], where)
@@ -280,6 +288,7 @@ def check_votes(path: Path, people: pd.DataFrame, votes: pd.DataFrame, ballots: 
             raise InputError(f"{where}: an option was chosen, but it is not said when")
         rules[row["vote"]] = options, Rule(row["rule"])
     finished = set(people["number"][people["stage"] == Stage.FINISHED])
+    groups = people.reindex(columns=["number", "relation", "arm"], fill_value="").set_index("number")
     for number, vote, ballot in zip(ballots["number"], ballots["vote"], ballots["ballot"], strict=True):
         where = f"{path}: {BALLOTS}: the ballot of participant {number}"
         if vote not in rules:
@@ -291,7 +300,25 @@ def check_votes(path: Path, people: pd.DataFrame, votes: pd.DataFrame, ballots: 
             [int(option) for option in named], *rules[vote]
         ):
             raise InputError(f"{where} is {ballot[:100]!r}, which the rule of vote {vote} cannot count")
+        relation, arm = (cell or None for cell in groups.loc[number])
+        cast[vote].append(CastBallot(int(number), relation, arm, tuple(map(int, named))))
+    for vote, text in zip(votes["vote"], votes["tally"], strict=True) if "tally" in votes else ():
+        _check_tally(f"{path}: {VOTES}: vote {vote}", text, cast[vote], rules[vote], set(excluded))
     return len(ballots)
+
+
+def _check_tally(
+    where: str, text: str, cast: list[CastBallot], rule: tuple[int, Rule], excluded: Collection[str]
+) -> None:
+    """Count again, unless ballots are gone with somebody who withdrew, or somebody was excluded, before or since."""
+    try:
+        tally = Tally.from_json(text)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        raise InputError(f"{where}: its tally cannot be read") from None
+    if not cast or any(str(one.number) in excluded for one in cast):
+        return
+    if tally.everyone is None or tally != Tally.of(cast, *rule):
+        raise InputError(f"{where}: its tally is not that of its {len(cast)} ballots")
 
 
 def _option_count(options: str, where: str) -> int:

@@ -224,6 +224,8 @@ def verify(bundle: _Bundle, as_json: Json = False) -> None:
     echo(f"Answers       {contents.answers}, and {contents.versions - contents.answers} earlier versions of them")
     if contents.arms:
         echo(f"Arms          {contents.arms} of the participants are in one, each drawn again with the same result")
+    if contents.arms_kept:
+        echo(f"Arms kept     {contents.arms_kept} began again under the same ID of the panel and stayed in their arm")
     if contents.ballots:
         echo(f"Ballots       {contents.ballots} in votes that have ended, each as the rule of its vote allows")
     if contents.without_text:
@@ -268,13 +270,18 @@ def forget(
     clock_is_right: Annotated[
         bool, Option("--clock-is-right", help="Believe the clock, though it is weeks off from when it was last seen.")
     ] = False,
+    panel_id: Annotated[
+        str | None,
+        Option("--panel-id", help="Delete the experiment group kept for this ID of the panel.", metavar="ID"),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Delete texts, names and panel's ids that are older than the study's retention_days, as its server does by itself.
 
     Files of the database that still hold what was deleted, now or earlier, are cleaned. If the clock is more than 14
     days ahead of when server or command last looked at it, nothing is deleted until you say that it is right, which
-    is written down among what operators did.
+    is written down among what operators did. With --panel-id, for a request of somebody who has withdrawn already, the
+    experiment group that is kept for their ID is deleted at once.
 
     Example:
 
@@ -283,14 +290,19 @@ def forget(
     from fairwise.store.erasure import forget_in_time, in_words
     from fairwise.store.housekeeping import tidy_fits
     from fairwise.store.places import database_of
+    from fairwise.store.recruitment import forget_arm
     from fairwise.study.folder import StudyFolder
+    from fairwise.study.signing import Keys
 
-    settings, where = StudyFolder.open(folder).settings, database_of(folder, database)
-    days = settings.retention_days
+    opened, where = StudyFolder.open(folder), database_of(folder, database)
+    settings, days, arm_forgotten = opened.settings, opened.settings.retention_days, False
     with study_store(folder, database, none_means="nobody has answered yet") as store:
         tidy_fits(folder, store)
+        if panel_id is not None:
+            mark = Keys(opened.secret).group_mark(settings.recruitment.panel, panel_id)
+            arm_forgotten = store.change_now(partial(forget_arm, mark=mark))
         done = forget_in_time(settings, store, where, clock_is_right=clock_is_right)
-    if not days and done.cleaned is None:
+    if not days and done.cleaned is None and panel_id is None:
         raise InputError(f"{folder / 'study.toml'}: retention_days is 0, so everything is kept")
     if done.cleaned is False:
         note(
@@ -306,8 +318,11 @@ def forget(
         )
     if as_json:
         numbers = {"rows": done.rows, "cleaned": done.cleaned, "days_off": done.days_off}
+        numbers |= {"arm_forgotten": arm_forgotten}
         print_json({"study": str(folder), "retention_days": days, **numbers})
         return
+    if panel_id is not None:
+        echo("The group kept for this ID is deleted." if arm_forgotten else "No group is kept for this ID.")
     if days and done.days_off <= 0:
         echo(f"Older than {days} days: texts or names in {done.rows} rows were deleted.")
     if done.cleaned:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -27,10 +28,12 @@ from fairwise.store.tables import (
     invitations,
     job_participants,
     metadata,
+    panel_groups,
     panel_ids,
     participants,
     question_answers,
     reasons,
+    votes,
 )
 from fairwise.study.settings import StudySettings
 
@@ -67,8 +70,14 @@ def about(number: int) -> str:
     return f"participant {number}"
 
 
-def erase(connection: sa.Connection, number: int) -> bool:
-    """Delete all about a participant, also their invitation; returns whether a fit has their answers."""
+def erase(connection: sa.Connection, number: int, group_mark: Callable[[str, str], bytes]) -> bool:
+    """Delete all about a participant, also their invitation; returns whether a fit has their answers.
+
+    The arm of their panel's id goes as well, which `group_mark` makes the keyed hash of.
+    """
+    who = sa.select(participants.c.came_by, participants.c.panel_id).where(participants.c.number == number)
+    for came_by, panel_id in connection.execute(who.where(participants.c.panel_id.is_not(None))):
+        connection.execute(sa.delete(panel_groups).where(panel_groups.c.mark == group_mark(came_by, panel_id)))
     token_hash, in_fits = delete_participant(connection, participants.c.number == number)
     connection.execute(sa.delete(invitations).where(invitations.c.token_hash == token_hash))
     return in_fits
@@ -85,6 +94,11 @@ def delete_participant(connection: sa.Connection, which: sa.ColumnElement[bool])
     if who is None:
         raise Unknown
     in_fits = restart_without(connection, who.id)
+    # A tally is fixed when its vote ends. Minus all other ballots it would give away the one that is deleted.
+    voted = sa.select(ballots.c.vote_id).where(ballots.c.participant_id == who.id)
+    theirs = sa.select(votes.c.id, votes.c.closed_at).where(votes.c.id.in_(voted)).with_for_update(read=True)
+    ended = [vote_id for vote_id, closed_at in connection.execute(theirs) if closed_at is not None]
+    connection.execute(sa.delete(ballots).where(ballots.c.vote_id.in_(ended)))
     connection.execute(sa.delete(participants).where(participants.c.id == who.id))
     connection.execute(sa.update(events).where(events.c.about == about(who.number)).values(about=""))
     note_deletion(connection)
@@ -131,7 +145,7 @@ def _engine(url: sa.URL) -> sa.Engine:
 def _cleaned(connection: sa.Connection, busy_milliseconds: int) -> bool:
     if connection.dialect.name != "sqlite":
         of_one = (participants, appearances, answers, closings, question_answers, exclusions, invitations, reasons)
-        tables = (*of_one, ballots, events, job_participants)
+        tables = (*of_one, ballots, events, job_participants, panel_groups)
         connection.exec_driver_sql(f"VACUUM {', '.join(table.name for table in tables)}")
         return True
     connection.exec_driver_sql(f"PRAGMA busy_timeout = {busy_milliseconds}")

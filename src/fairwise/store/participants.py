@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -11,8 +11,16 @@ import sqlalchemy as sa
 
 from fairwise.store.erasure import delete_participant
 from fairwise.store.errors import Full, NotInvited, NotListed, NotYet, StoreProblem, TakesPartAlready, Unknown, Withdrew
-from fairwise.store.quotas import Quotas, is_full, lowest_free, take_turn
-from fairwise.store.recruitment import lock_invitation, lock_open_room, may_come, withdrawal_mark, withdrew
+from fairwise.store.quotas import Quotas, free_slots, free_turns, is_full
+from fairwise.store.recruitment import (
+    keep_arm,
+    kept_arm,
+    lock_invitation,
+    lock_open_room,
+    may_come,
+    withdrawal_mark,
+    withdrew,
+)
 from fairwise.store.tables import (
     answers,
     appearances,
@@ -101,6 +109,9 @@ class Consent:
     mark: bytes | None = None
     """By which someone from a panel is known who withdrew, or may come."""
 
+    group_mark: bytes | None = None
+    """By which the arm of someone from a panel is known when they begin again."""
+
     signed: bool = False
     """Whether the panel vouched for who they are."""
 
@@ -126,14 +137,16 @@ def start(
     """Take someone in and lay out the pairs of their number and slot; the same consent sent again changes nothing.
 
     Where the schedule has None, a pair is laid out later: see active_assignment.py. With `arms`, the slot also says to
-    which of them they are assigned: whoever takes the place of someone who left takes their arm.
+    which of them they are assigned: whoever takes the place of someone who left takes their arm. Whoever a panel sent
+    before, also if they withdrew, comes to the arm of that time.
     """
     try:
         return find(connection, consent.token_hash)
     except Unknown:
         number = _next_number(connection)  # first, as only one at a time can then choose a slot
     came = _let_in(connection, consent)
-    slot = lowest_free(connection, **consent.since)
+    slots = free_slots(connection, **consent.since)
+    slot, assigned = _assigned(connection, arms, slots, consent.group_mark) if arms else (next(slots), {})
     participant_id = connection.execute(
         sa.insert(participants).returning(participants.c.id),
         {
@@ -145,7 +158,7 @@ def start(
             "stage": consent.first_stage,
             "language": consent.language,
             "simulated": consent.simulated,
-            **(_assigned(arms, slot) if arms else {}),
+            **assigned,
             **came,
         },
     ).scalar_one()
@@ -166,8 +179,18 @@ def start(
     return find(connection, consent.token_hash)
 
 
-def _assigned(arms: ArmTurns, turn: int) -> dict[str, object]:
-    return {"arm": arms[turn], "arm_turn": turn}
+def _assigned(
+    connection: sa.Connection, arms: ArmTurns, free: Iterator[int], mark: bytes | None
+) -> tuple[int, dict[str, object]]:
+    """The lowest free turn and its arm; for someone from a panel who had an arm before, the lowest turn of that one."""
+    first = turn = next(free)
+    kept = None if mark is None else kept_arm(connection, mark)
+    if kept in arms:
+        while arms[turn] != kept:
+            turn = next(free)
+    elif mark is not None and kept is None:
+        keep_arm(connection, mark, arms[turn])
+    return turn, {"arm": arms[turn], "arm_turn": turn, "arm_kept": turn != first}
 
 
 def _let_in(connection: sa.Connection, consent: Consent) -> dict[str, object]:
@@ -266,6 +289,7 @@ def finish(
     at: datetime,
     places: int = 0,
     arms: ArmTurns | None = None,
+    group_mark: bytes | None = None,
 ) -> None:
     """Keep the closing answers and end, if all that was laid out is answered, and so many `places` at least.
 
@@ -283,7 +307,7 @@ def finish(
     me = participants.c.id == who.id
     begun = connection.execute(sa.select(participants.c.consented_at).where(me)).scalar_one()
     ended = max(begun, at)  # also where the clock was put back meanwhile
-    arm = _assigned(arms, take_turn(connection)) if arms else {}
+    arm = _assigned(connection, arms, free_turns(connection), group_mark)[1] if arms else {}
     connection.execute(sa.update(participants).where(me).values(stage=Stage.FINISHED, finished_at=ended, **arm))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import count
@@ -74,27 +74,27 @@ def finished_by_relation(connection: sa.Connection, *, simulated: bool) -> dict[
     return {row[0]: row[1] for row in connection.execute(query)}
 
 
-def lowest_free(connection: sa.Connection, since: datetime, begun: datetime | None = None) -> int:
-    """The first slot that nobody holds: neither someone who finished, nor someone who is at it.
+def free_slots(connection: sa.Connection, since: datetime, begun: datetime | None = None) -> Iterator[int]:
+    """Slots that nobody holds, neither someone who finished, nor someone who is at it; the lowest first.
 
     Whoever asks must keep others from asking until their participant is there.
     """
     moments = {"since": since, "begun": begun or since}
     held, last = connection.execute(_HOW_MANY_HELD, moments).one()
     if held == last + 1:  # the usual case, in which none is free before the last
-        return int(held)
+        return count(int(held))
     taken = set(connection.execute(_HELD, moments).scalars())
-    return next(slot for slot in count() if slot not in taken)
+    return (slot for slot in count() if slot not in taken)
 
 
 _TURNS = sa.select(participants.c.arm_turn).where(participants.c.arm_turn.is_not(None))
 
 
-def take_turn(connection: sa.Connection) -> int:
-    """The first turn in the order of the arms that nobody has; others who ask wait until this one is kept."""
+def free_turns(connection: sa.Connection) -> Iterator[int]:
+    """Turns in the order of the arms that nobody has, the lowest first; others who ask wait until one is taken."""
     _one_at_a_time(connection)
     taken = set(connection.execute(_TURNS).scalars())
-    return next(turn for turn in count() if turn not in taken)
+    return (turn for turn in count() if turn not in taken)
 
 
 @dataclass(frozen=True)

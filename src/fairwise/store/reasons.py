@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from fairwise.store.tables import answers, appearances, reasons
 
 RELEASED, HIDDEN = "released", "hidden"
 ACTIONS = {RELEASED: "reason released", HIDDEN: "reason hidden"}
-"""What is written down among what operators did, about a reason's number."""
+"""What is written down among what operators did, about a reason's keyed name."""
 
 REPORTED = "reason reported"
 PARTICIPANT = Operator(0, "(a participant)", "viewer")
@@ -75,20 +75,26 @@ def reasons_about(connection: sa.Connection, pairs: Collection[TwoPeople]) -> li
     return found
 
 
-def decide(
-    connection: sa.Connection, answer_ids: Collection[int], state: str, operator: Operator, at: datetime
-) -> None:
-    """Release or hide reasons; each decision is written down. What is gone, or decided so already, is left alone."""
-    wanted = _GIVEN.where(answers.c.id.in_(answer_ids)).order_by(None).order_by(answers.c.id)
+def all_answer_ids(connection: sa.Connection) -> list[int]:
+    """Ids of the answers that have a reason which could be released."""
+    return list(connection.execute(_GIVEN.with_only_columns(answers.c.id)).scalars())
+
+
+def decide(connection: sa.Connection, names: Mapping[int, str], state: str, operator: Operator, at: datetime) -> None:
+    """Release or hide the reasons of answers; each decision is written down under the reason's keyed name.
+
+    What is gone, or decided so already, is left alone.
+    """
+    wanted = _GIVEN.where(answers.c.id.in_(names)).order_by(None).order_by(answers.c.id)
     for row in connection.execute(wanted).all():
         settled = row.decided_at is not None and (row.reported_at is None or row.reported_at <= row.decided_at)
         if row.state == state and settled:
             continue
         _put(connection, row.id, state=state, decided_by=operator.name, decided_at=at)
-        note(connection, operator, ACTIONS[state], about(row.id), at)
+        note(connection, operator, ACTIONS[state], f"reason {names[row.id]}", at)
 
 
-def report(connection: sa.Connection, answer_id: int, at: datetime) -> None:
+def report(connection: sa.Connection, answer_id: int, name: str, at: datetime) -> None:
     """Hide a reason at once that a participant says must not be read, until an operator decides.
 
     Whoever reports it again after an operator released it tells the operators so, and it stays: else one participant
@@ -101,7 +107,7 @@ def report(connection: sa.Connection, answer_id: int, at: datetime) -> None:
         return
     state = HIDDEN if row.reported_at is None else RELEASED
     _put(connection, answer_id, state=state, reported_at=at)
-    note(connection, PARTICIPANT, REPORTED, about(answer_id), at)
+    note(connection, PARTICIPANT, REPORTED, f"reason {name}", at)
 
 
 def waiting(connection: sa.Connection) -> int:
@@ -109,11 +115,6 @@ def waiting(connection: sa.Connection) -> int:
     unseen = reasons.c.decided_at.is_(None) | (reasons.c.decided_at < reasons.c.reported_at)
     query = sa.select(sa.func.count()).select_from(reasons).where(reasons.c.reported_at.is_not(None), unseen)
     return connection.execute(query).scalar_one()
-
-
-def about(answer_id: int) -> str:
-    """How events call a reason: nothing in it tells whose it is."""
-    return f"reason {answer_id}"
 
 
 def _put(connection: sa.Connection, answer_id: int, **values: object) -> None:

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, cast
 import sqlalchemy as sa
 
 from fairwise.store.erasure import note_deletion
-from fairwise.store.tables import invitations, panel_ids, participants, rooms, withdrawals
+from fairwise.store.tables import invitations, panel_groups, panel_ids, participants, rooms, withdrawals
 
 # Personal links: one for each person, which leads them to the consent page first and later to where they were.
 
@@ -203,6 +203,24 @@ def delete_list(connection: sa.Connection) -> int:
     if gone:
         note_deletion(connection)
     return gone
+
+
+def kept_arm(connection: sa.Connection, mark: bytes | None) -> str | None:
+    """The arm to which chance assigned an id of a panel before."""
+    return connection.execute(sa.select(panel_groups.c.arm).where(panel_groups.c.mark == mark)).scalar_one_or_none()
+
+
+def keep_arm(connection: sa.Connection, mark: bytes, arm: str) -> None:
+    """Remember the arm of an id; others who come to it wait until this one is kept."""
+    connection.execute(sa.insert(panel_groups), {"mark": mark, "arm": arm})
+
+
+def forget_arm(connection: sa.Connection, mark: bytes) -> bool:
+    """Delete the arm of an id, as its person asks for it; returns whether there was one."""
+    gone = connection.execute(sa.delete(panel_groups).where(panel_groups.c.mark == mark)).rowcount
+    if gone:
+        note_deletion(connection)
+    return bool(gone)
 
 
 def withdrawal_mark(mark: bytes, *, signed: bool) -> bytes:

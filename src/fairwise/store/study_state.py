@@ -8,7 +8,7 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from fairwise.store.errors import NotOpen, NotYet, RoundOver
-from fairwise.store.tables import study
+from fairwise.store.tables import panel_groups, study
 from fairwise.study.stages import StudyState
 
 FIRST, SECOND = 1, 2
@@ -72,9 +72,13 @@ def refuse_other_round(stands: Standing, asked: int, at: datetime, until: dateti
         raise NotYet
 
 
-def set_state(connection: sa.Connection, state: str) -> None:
-    """Open, pause or close the study."""
+def set_state(connection: sa.Connection, state: str) -> bool:
+    """Open, pause or close the study; returns whether something personal was deleted by that.
+
+    Once it is closed nobody begins again, so arms of panels' ids are not needed any more.
+    """
     connection.execute(sa.update(study).values(state=state))
+    return state == StudyState.CLOSED and connection.execute(sa.delete(panel_groups)).rowcount > 0
 
 
 def choose(connection: sa.Connection, job_id: int | None, *, shown: bool) -> None:

@@ -20,6 +20,7 @@
     events: what operators did
     consent_texts: what people agreed to, as it was when they did
     panel_ids: who may come from a panel, as keyed hashes; without any, everyone
+    panel_groups: arms of those whom a panel sent, by keyed hashes of their ids, until the study is closed
     counters, withdrawals: numbers, about nobody
     database_identity: which database this is, and how often it was tried whether it can be written to
 """
@@ -102,6 +103,7 @@ participants = Table(
     Column("simulated", Boolean, nullable=False, server_default=false()),  # a program, not a person
     Column("arm", String(100)),  # to which chance assigned them, by its name in the settings
     Column("arm_turn", Integer),  # from which, and the seed, the arm follows: the slot, or a turn taken when finishing
+    Column("arm_kept", Boolean, nullable=False, server_default=false()),  # turns of other arms were passed over for it
     Index("ix_participants_came_by_panel_id", "came_by", "panel_id"),  # one who was not sent may say another's id
     _one_of("stage", tuple(Stage)),
     _one_of("came_by", CAME_BY),
@@ -252,6 +254,13 @@ panel_ids = Table(
     Column("added_at", Moment, nullable=False),
 )
 
+panel_groups = Table(  # so that who withdraws and begins again does not choose an arm
+    "panel_groups",
+    metadata,
+    Column("mark", LargeBinary(32), primary_key=True),  # of a panel's id, see Keys.group_mark; in no other table
+    Column("arm", String(100), nullable=False),
+)
+
 study = Table(
     "study",
     metadata,
@@ -365,6 +374,7 @@ votes = Table(
     Column("opened_at", Moment, nullable=False),
     Column("opened_by", String(100), nullable=False),
     Column("closed_at", Moment),
+    Column("tally", Text),  # as JSON, fixed when the vote ended
     Column("chosen", Integer),  # the option that an operator adopted; with decided_at alone, none
     Column("why", Text, nullable=False),
     Column("decided_at", Moment),

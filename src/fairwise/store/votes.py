@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import NamedTuple
 
 import sqlalchemy as sa
 
@@ -16,11 +15,9 @@ from fairwise.store.exclusions import IS_EXCLUDED
 from fairwise.store.fit_results import FrontierPoint
 from fairwise.store.tables import AnyRow, ballots, participants, votes
 from fairwise.study.stages import Stage
-from fairwise.study.tally import Ballot, Rule, is_ballot
+from fairwise.study.tally import Ballot, CastBallot, Rule, Tally, is_ballot
 
 LEAST_OPTIONS, MOST_OPTIONS = 3, 5
-FEWEST = 5
-"""Of smaller groups of participants nobody is told what they prefer."""
 
 _ONE_IS_OPEN = "A vote is open already. End it before you open another."
 
@@ -55,6 +52,8 @@ class Vote:
 
     why: str
     decided_at: datetime | None
+    tally: Tally | None
+    """Fixed when the vote ended: it stays as it is when somebody withdraws or is excluded later."""
 
     @property
     def is_open(self) -> bool:
@@ -79,7 +78,7 @@ def _vote(row: AnyRow) -> Vote:
     known = {
         name: getattr(row, name) for name in ("id", "job_id", "opened_at", "closed_at", "chosen", "why", "decided_at")
     }
-    return Vote(rule=Rule(row.rule), options=options, **known)
+    return Vote(rule=Rule(row.rule), options=options, tally=row.tally and Tally.from_json(row.tally), **known)
 
 
 def open_vote(
@@ -96,29 +95,24 @@ def open_vote(
 
 
 def close_vote(connection: sa.Connection, vote_id: int, *, at: datetime) -> None:
-    """From now on no ballot is taken or changed."""
+    """End a vote and fix its tally: from now on no ballot is taken, changed or counted again."""
     mine = votes.c.id == vote_id
-    connection.execute(sa.update(votes).where(mine, votes.c.closed_at.is_(None)).values(closed_at=at))
+    ended = sa.update(votes).where(mine, votes.c.closed_at.is_(None)).values(closed_at=at)
+    row = connection.execute(ended.returning(votes.c.options, votes.c.rule)).one_or_none()
+    if row is not None:
+        tally = Tally.of(cast_ballots(connection, vote_id), len(json.loads(row.options)), Rule(row.rule))
+        connection.execute(sa.update(votes).where(mine).values(tally=tally.as_json()))
 
 
-def decide(
-    connection: sa.Connection,
-    vote_id: int,
-    chosen: int | None,
-    why: str,
-    *,
-    winners: Iterable[int],
-    by: str,
-    at: datetime,
-) -> None:
+def decide(connection: sa.Connection, vote_id: int, chosen: int | None, why: str, *, by: str, at: datetime) -> None:
     """Adopt an option, or none; whoever decides otherwise than the panel says why."""
     row = connection.execute(sa.select(votes).where(votes.c.id == vote_id)).one_or_none()
     if row is None:
         raise Unknown
     vote = _vote(row)
-    if vote.is_open or (chosen is not None and not 0 <= chosen < len(vote.options)):
+    if vote.tally is None or (chosen is not None and not 0 <= chosen < len(vote.options)):
         raise NotYet
-    if chosen not in set(winners) and not why:
+    if chosen not in vote.tally.winners and not why:
         raise InputError("Say why you decide otherwise than the panel.")
     decision = {"chosen": chosen, "why": why, "decided_at": at, "decided_by": by}
     connection.execute(sa.update(votes).where(votes.c.id == vote_id).values(decision))
@@ -144,6 +138,12 @@ def cast(connection: sa.Connection, token_hash: bytes, vote_id: int, ballot: Bal
     connection.execute(sa.insert(ballots), row)
 
 
+def has_voted(connection: sa.Connection, token_hash: bytes) -> bool:
+    """Whether there is a ballot of someone, in any vote."""
+    theirs = sa.select(ballots.c.vote_id).join(participants).where(participants.c.token_hash == token_hash)
+    return connection.execute(theirs.limit(1)).first() is not None
+
+
 def own_ballot(connection: sa.Connection, token_hash: bytes, vote_id: int) -> Ballot | None:
     """What someone chose; None if they have not yet."""
     query = sa.select(ballots.c.ballot).join(participants).where(participants.c.token_hash == token_hash)
@@ -155,13 +155,10 @@ def _options(text: str) -> Ballot:
     return tuple(int(option) for option in text.split(",") if option)
 
 
-class CastBallot(NamedTuple):
-    """A ballot, and who cast it."""
-
-    number: int
-    relation: str | None
-    arm: str | None
-    ballot: Ballot
+def shown_votes(connection: sa.Connection) -> list[int]:
+    """Ids of the votes with a tally that is shown; of others nobody is given single ballots either."""
+    ended = connection.execute(sa.select(votes.c.id, votes.c.tally).where(votes.c.tally.is_not(None)))
+    return [vote_id for vote_id, tally in ended if Tally.from_json(tally).everyone is not None]
 
 
 def cast_ballots(connection: sa.Connection, vote_id: int) -> list[CastBallot]:
@@ -175,22 +172,3 @@ def cast_ballots(connection: sa.Connection, vote_id: int) -> list[CastBallot]:
     return [
         CastBallot(number, relation, arm, _options(text)) for number, relation, arm, text in connection.execute(query)
     ]
-
-
-def grouped(cast: Iterable[CastBallot], by: str) -> dict[str | None, list[Ballot]]:
-    """Ballots by relation or arm, the largest group first; None are all others together.
-
-    No group is smaller than five, also not those left: what they chose would follow from the sum of all.
-    """
-    groups: dict[str, list[Ballot]] = {}
-    others: list[Ballot] = []
-    for one in cast:
-        value = getattr(one, by)
-        (others if value is None else groups.setdefault(value, [])).append(one.ballot)
-    for value in sorted(groups, key=lambda value: (len(groups[value]), value)):
-        if len(groups[value]) < FEWEST or 0 < len(others) < FEWEST:
-            others += groups.pop(value)
-    if not groups:  # also where the others are too few, as all are among them then
-        return {}
-    largest = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
-    return {**dict(largest), **({None: others} if others else {})}

@@ -61,6 +61,14 @@ class Keys:
         """What is kept of someone from a panel who withdrew: known again, but only by whoever has the secret."""
         return hmac.digest(self._secret, f"withdrawn {panel} {panel_id}".encode(), "sha256")
 
+    def group_mark(self, panel: str, panel_id: str) -> bytes:
+        """Keyed hash of a panel's id, beside which only its experiment group is kept."""
+        return hmac.digest(self._secret, f"group {panel} {panel_id}".encode(), "sha256")
+
+    def reason_name(self, answer_id: int) -> str:
+        """Name of a reason on pages, in addresses and in the audit log: the answer's id would tell who wrote it."""
+        return self.receipt(["reason", answer_id])
+
     def receipt(self, parts: Iterable[object]) -> str:
         """A code that only this study could have made, for exactly these answers."""
         digest = hmac.digest(self._secret, "\n".join(map(str, parts)).encode(), "sha256")

@@ -1,4 +1,4 @@
-"""Counting ballots: what a panel chooses among a few options, by a rule that was stated before.
+"""Counting ballots: what a panel chooses among a few options, by a rule that was stated before, and what may be shown.
 
 An option is a number from 0. A ballot is a tuple of options: those that somebody approves of, in any order
 (:func:`approvals`), or all of them with the best first (:func:`borda`, :func:`condorcet_winner`).
@@ -6,10 +6,15 @@ An option is a number from 0. A ballot is a tuple of options: those that somebod
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 Ballot = tuple[int, ...]
+FEWEST = 5
+"""Fewest ballots that are counted together: totals of fewer would tell what single people chose."""
 
 
 class Rule(StrEnum):
@@ -113,3 +118,113 @@ def winners(ballots: Sequence[Ballot], options: int, rule: Rule) -> tuple[int, .
         return (winner,)
     counts = scores(ballots, options, rule)  # the points of a single option are 0, and it is chosen
     return tuple(option for option, count in enumerate(counts) if count == max(counts))
+
+
+class CastBallot(NamedTuple):
+    """A ballot, and who cast it."""
+
+    number: int
+    relation: str | None
+    arm: str | None
+    ballot: Ballot
+
+
+Groups = Mapping[str | None, Sequence[CastBallot]]
+"""A partition of all ballots by name of the group; None are all others together."""
+
+
+def grouped(cast: Iterable[CastBallot], by: str) -> Groups:
+    """Ballots by relation or arm, the largest group first; None are all others together.
+
+    No group is smaller than five, also not those left: what they chose would follow from the sum of all.
+    """
+    groups: dict[str, list[CastBallot]] = {}
+    others: list[CastBallot] = []
+    for one in cast:
+        value = getattr(one, by)
+        (others if value is None else groups.setdefault(value, [])).append(one)
+    for value in sorted(groups, key=lambda value: (len(groups[value]), value)):
+        if len(groups[value]) < FEWEST or 0 < len(others) < FEWEST:
+            others += groups.pop(value)
+    if not groups:  # also where the others are too few, as all are among them then
+        return {}
+    largest = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
+    return {**dict(largest), **({None: others} if others else {})}
+
+
+def partitions(cast: Sequence[CastBallot]) -> dict[str, Groups]:
+    """Partitions of the ballots that may be shown together: by relation and, if that gives nobody away, by arm.
+
+    The difference between two groups of two partitions consists of intersections, so none of these may be small.
+    """
+    shown: dict[str, Groups] = {}
+    for by in ("relation", "arm"):
+        groups = grouped(cast, by)
+        overlaps = (
+            len(set(ours) & set(theirs))
+            for earlier in shown.values()
+            for ours in earlier.values()
+            for theirs in groups.values()
+        )
+        if groups and all(overlap == 0 or overlap >= FEWEST for overlap in overlaps):
+            shown[by] = groups
+    return shown
+
+
+@dataclass(frozen=True)
+class GroupTally:
+    """Totals of everyone, or of a group."""
+
+    name: str | None
+    count: int
+    scores: list[int]
+    winners: list[int]
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What is shown of a vote that has ended."""
+
+    count: int
+    """Number of ballots."""
+
+    everyone: GroupTally | None = None
+    """None for fewer than five ballots: then nothing but their number is shown."""
+
+    majority: int | None = None
+    """The option that a majority prefers to each other one."""
+
+    groups: Mapping[str, Sequence[GroupTally]] = field(default_factory=dict)
+    """By relation and by arm, as far as :func:`partitions` allows it."""
+
+    @classmethod
+    def of(cls, cast: Sequence[CastBallot], options: int, rule: Rule) -> Tally:
+        """Count the ballots of a vote."""
+
+        def total(name: str | None, group: Sequence[CastBallot]) -> GroupTally:
+            ballots = [one.ballot for one in group]
+            chosen = list(winners(ballots, options, rule))
+            return GroupTally(name, len(ballots), scores(ballots, options, rule), chosen)
+
+        if len(cast) < FEWEST:
+            return cls(len(cast))
+        majority = condorcet_winner([one.ballot for one in cast], options) if rule.ranks else None
+        groups = {by: [total(*group) for group in parts.items()] for by, parts in partitions(cast).items()}
+        return cls(len(cast), total(None, cast), majority, groups)
+
+    @property
+    def winners(self) -> Sequence[int]:
+        """Options that the rule chooses; none where nothing is shown."""
+        return () if self.everyone is None else self.everyone.winners
+
+    def as_json(self) -> str:
+        """Return the tally as the database and bundles hold it."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Tally:
+        """Read what :meth:`as_json` returned."""
+        content = json.loads(text)
+        everyone = content["everyone"] and GroupTally(**content["everyone"])
+        groups = {by: [GroupTally(**group) for group in parts] for by, parts in content["groups"].items()}
+        return cls(content["count"], everyone, content["majority"], groups)

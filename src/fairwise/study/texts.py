@@ -89,6 +89,14 @@ _CONSENT_DRAFT = (
     ("## ", marked("What is kept")),
     ("- ", marked("Your answers, and what you write if you choose to write something.")),
     ("- ", marked("When you answered, and how long it took.")),
+    (
+        "- ",
+        marked(
+            "If a panel such as Prolific sent you, and chance puts people into groups: a code made from your ID there and "
+            "your group, nothing else. If you begin again, you get the same group. The code stays if you withdraw. It is "
+            "deleted when the study closes, or at once if you ask us to erase your data."
+        ),
+    ),
     ("", marked("Your name and your IP address are not kept.")),
     ("", marked("[FILL IN: who will see the answers, what they will be used for, and how long they will be kept]")),
     ("## ", marked("You decide")),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,12 +19,13 @@ from fairwise.study.folder import SETTINGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from tests.support.operating import Operating
 
 SAID = ("same", "same", "no_constraint", "a_at_least_b")
 PAGE = "/second-round"
+NAME = "[A-Z2-7]{4}(?:-[A-Z2-7]{4}){3}"
+"""A reason's keyed name, also in the addresses at which participants report it."""
 
 
 @pytest.fixture
@@ -81,11 +83,10 @@ def test_reasons_are_released_one_by_one_or_for_a_pair_and_each_is_in_the_trail(
     page = console.get(PAGE).text
     assert page.count("&lt;b&gt;because 0&lt;/b&gt;") == 2, "once for each pair, and escaped"
     assert page.count("Not decided") == 8
-    one = re.search(r"Release reason (\d+)<", page)
-    assert one
-    console.post(f"{PAGE}/reasons", state="released", reasons=one[1])
-    assert actions(console)[0] == (reasons.ACTIONS["released"], f"reason {one[1]}")
-    rank, listed = re.findall(r'name="reasons" value="(\d+ [^"]+)"', page)[:2]
+    one = re.findall(rf"Release reason ({NAME})<", page)[0]
+    console.post(f"{PAGE}/reasons", state="released", reasons=one)
+    assert actions(console)[0] == (reasons.ACTIONS["released"], f"reason {one}")
+    rank, listed = re.findall(rf'name="reasons" value="({NAME} [^"]+)"', page)[:2]
     assert rank == listed, "to be released and to be hidden"
     answer = console.post(f"{PAGE}/reasons", state="hidden", reasons=listed, place="1")
     assert "Decided." in answer.text
@@ -94,32 +95,68 @@ def test_reasons_are_released_one_by_one_or_for_a_pair_and_each_is_in_the_trail(
     assert console.get("/trail").text.count("Reason hidden") >= 4
 
 
-@pytest.mark.parametrize("form", [{}, {"state": "edited", "reasons": "1"}, {"state": "hidden", "reasons": "1 x"}])
+@pytest.mark.parametrize(
+    "form",
+    [{}, {"state": "edited", "reasons": "A2B3-" * 3 + "A2B3"}, {"state": "hidden", "reasons": "A2B3-" * 3 + "A2B3 1"}],
+)
 def test_what_is_no_decision_is_refused(console: Operating, form: dict[str, str]) -> None:
     opened(console)
     assert console.post(f"{PAGE}/reasons", **form).status_code == 404
     assert len(actions(console)) == 2
 
 
-def test_viewers_see_and_decide_nothing(console: Operating) -> None:
+def test_viewers_see_no_reasons_and_decide_nothing(console: Operating) -> None:
+    console.post(f"{PAGE}/end", sure="yes")
+    names = re.findall(f"Release reason ({NAME})<", console.get(PAGE).text)
+    console.post(f"{PAGE}/reasons", state="released", reasons=names[0])
+    console.post(f"{PAGE}/reasons", state="hidden", reasons=names[1])
+    report = partial(reasons.report, name=names[0], at=datetime.now(UTC))
+    console.site.host.store.change_now(lambda c: report(c, answer_id=reasons.all_answer_ids(c)[0]))
     console.add("Bea", "viewer")
     console.log_in("Bea")
-    page = console.get(PAGE)
-    assert page.status_code == 200
-    assert "<button" not in page.text.partition("<main")[2]
+    for page in (console.get(PAGE), console.get(""), console.get("/participants/1")):
+        assert page.status_code == 200
+        assert "because" not in page.text
+        assert not re.search(f"{NAME}|[Rr]eason [0-9]", page.text)
+    assert "<button" not in console.get(PAGE).text.partition("<main")[2]
+    assert console.get("/trail").status_code == 403
     for path in ("end", "open", "reasons"):
         assert console.post(f"{PAGE}/{path}", sure="yes", state="hidden", reasons="1").status_code == 403
-    assert not stands(console).round_over
+    assert stands(console).round == 1
+
+
+def test_names_of_reasons_are_those_of_participants_and_follow_from_no_number(console: Operating) -> None:
+    opened(console)
+    page = console.get(PAGE).text
+    names = re.findall(f"Release reason ({NAME})<", page)
+    assert len(set(names)) == 8
+    for pair in (names[:4], names[4:]):
+        assert pair == sorted(pair), "the order of answers would tell who wrote them"
+    host = console.site.host
+    assert set(names) == {host.keys.reason_name(one) for one in host.store.read_now(reasons.all_answer_ids)}
+    console.post(f"{PAGE}/reasons", state="released", reasons=" ".join(names))
+    assert {about for action, about in actions(console) if "reason" in action} == {f"reason {name}" for name in names}
+
+
+def test_documentation_says_who_reads_reasons() -> None:
+    docs = Path(__file__).parents[3] / "docs"
+    endpoints, threats = (
+        (docs / file).read_text(encoding="utf-8") for file in ("reference/endpoints.md", "threat_model.md")
+    )
+    assert "| GET | `/admin/second-round` | viewer |" in endpoints
+    assert "who came back; reasons for owners alone |" in endpoints
+    assert "| answers, reasons, closing texts | the database | owners;" in threats
 
 
 def test_reported_reasons_stand_on_top_until_somebody_decides(console: Operating) -> None:
     opened(console)
-    number = re.findall(r"Release reason (\d+)<", console.get(PAGE).text)[0]
-    console.post(f"{PAGE}/reasons", state="released", reasons=number)
-    at = datetime.now(UTC)
-    console.site.host.store.change_now(partial(reasons.report, answer_id=int(number), at=at))
+    store, keys = console.site.host.store, console.site.host.keys
+    number = store.read_now(reasons.all_answer_ids)[0]
+    name = keys.reason_name(number)
+    console.post(f"{PAGE}/reasons", state="released", reasons=name)
+    store.change_now(partial(reasons.report, answer_id=number, name=name, at=datetime.now(UTC)))
     assert "Reported reasons" in console.get(PAGE).text
-    assert "Reported reasons" not in console.post(f"{PAGE}/reasons", state="hidden", reasons=number).text
+    assert "Reported reasons" not in console.post(f"{PAGE}/reasons", state="hidden", reasons=name).text
 
 
 def test_a_study_without_a_second_round_has_no_such_page(make_study: Any, tmp_path: Path) -> None:

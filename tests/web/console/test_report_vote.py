@@ -64,7 +64,7 @@ def report(console: Operating, job: int = 1, language: str = "en") -> str:
 def test_it_ends_with_the_points_the_tally_and_the_decision(console: Operating) -> None:
     vote = voted(console, ballots=5)
     assert "Nothing is decided yet." in report(console)
-    change = partial(decide, vote_id=vote, chosen=0, why=WHY, winners=[1], by="Ada", at=NOW)
+    change = partial(decide, vote_id=vote, chosen=0, why=WHY, by="Ada", at=NOW)
     console.site.host.store.change_now(change)
     page = report(console)
     assert page.index("What the panel chose") < page.index("</main>")

@@ -182,7 +182,7 @@ def test_texts_go_in_time_and_everything_with_its_author(visit: Visit) -> None:
     visit.post(page.url.path, **hidden(page))
     assert visit.rows(question_answers) == 0
     begin(visit)
-    visit.store.change_now(partial(erase, number=2))
+    visit.store.change_now(partial(erase, number=2, group_mark=visit.site.host.keys.group_mark))
     assert visit.rows(question_answers) == 0
 
 

@@ -69,7 +69,7 @@ def cast(site: Operating) -> list[Any]:
 
 
 def test_from_the_frontier_to_a_decision(site: Operating) -> None:
-    people = [voter(site) for _ in range(3)]
+    people = [voter(site) for _ in range(5)]
     assert "/vote" not in site.client.get(f"{people[0]}/thanks").text
     assert "The vote is open" in opened(site).text
     assert f"{people[0]}/vote" in site.client.get(f"{people[0]}/thanks").text
@@ -81,8 +81,10 @@ def test_from_the_frontier_to_a_decision(site: Operating) -> None:
     assert send(site, people[2], "1", "3", "2").status_code == 200
     again = send(site, people[1], "2", "1", "3")
     assert "Your choice is saved" in again.text
-    assert cast(site) == [(1, 2, 0), (1, 0, 2), (0, 2, 1)]
-    assert "3 participants have voted" in text(site.get("/vote"))
+    for other in people[3:]:
+        send(site, other, "2", "1", "3")
+    assert cast(site) == [(1, 2, 0), (1, 0, 2), (0, 2, 1), (1, 0, 2), (1, 0, 2)]
+    assert "5 participants have voted" in text(site.get("/vote"))
     assert "A majority prefers" not in site.get("/vote").text, "nobody sees how it goes while people vote"
     site.post("/vote/close", vote="1")
     assert not site.client.get(f"{people[0]}/vote").url.path.endswith("/vote")
@@ -117,17 +119,48 @@ def test_approval_may_be_of_any_number(site: Operating) -> None:
     assert site.client.get(f"{mine}/vote").text.count(" checked") == 2
     assert send(site, mine).status_code == 200
     assert cast(site) == [()]
-    site.post("/vote/close", vote="1")
-    assert site.get("/downloads/ballots.csv").text == "judge,option,place\n"
 
 
-def test_ballots_can_be_downloaded_without_names(site: Operating) -> None:
-    mine = voter(site)
+def test_single_ballots_are_given_out_only_with_a_tally(site: Operating) -> None:
+    people = [voter(site) for _ in range(5)]
+    for vote, voters in ((1, people[:4]), (2, people)):
+        opened(site)
+        for mine in voters:
+            page = site.client.get(f"{mine}/vote")
+            assert "No total of fewer than five votes is shown to anyone." in page.text
+            send(site, mine, "3", "1", "2")
+        empty = "judge,option,place\n"
+        assert site.get("/downloads/ballots.csv").text == empty, "nobody steers a vote that is open"
+        site.post("/vote/close", vote=str(vote))
+        shown = text(site.get("/vote"))
+        assert f"{len(voters)} participants have voted" in shown
+        assert ("The tally was fixed when the vote ended." in shown) == (len(voters) == 5)
+        if len(voters) < 5:
+            assert "With fewer than 5 ballots, what was chosen is not shown to anyone" in shown
+            assert "<table" not in site.get("/vote").text
+            assert "A majority prefers" not in shown
+            assert "Say why" in text(site.post("/vote/decide", vote="1", chosen="1", why=""))
+        else:
+            assert "A majority prefers option B to each of the others." in shown
+        rows = "".join(f"p0000{number},{place}\n" for number in range(1, 6) for place in ("B,1", "C,2", "A,3"))
+        assert site.get("/downloads/ballots.csv").text == empty + (rows if len(voters) == 5 else "")
+
+
+def test_who_withdraws_after_a_vote_is_told_that_the_total_stays(site: Operating) -> None:
+    people = [voter(site) for _ in range(6)]
+    kept = "If that vote has already ended, its total stays as it was counted."
+    assert kept not in site.client.get(f"{people[0]}/withdraw").text
     opened(site)
-    send(site, mine, "3", "1", "2")
-    assert site.get("/downloads/ballots.csv").text == "judge,option,place\n", "nobody steers a vote that is open"
+    for place, mine in enumerate(people):
+        send(site, mine, *(("3", "1", "2") if place else ("1", "2", "3")))
     site.post("/vote/close", vote="1")
-    assert site.get("/downloads/ballots.csv").text == "judge,option,place\np00001,B,1\np00001,C,2\np00001,A,3\n"
+    before = site.get("/vote").text.partition("<tbody>")[2].partition("</tbody>")[0]
+    assert "6" in before
+    page = site.client.get(f"{people[0]}/withdraw")
+    assert kept in text(page)
+    site.client.post(f"{people[0]}/withdraw", data=hidden(page))
+    assert site.get("/vote").text.partition("<tbody>")[2].partition("</tbody>")[0] == before
+    assert site.get("/downloads/ballots.csv").text == "judge,option,place\n"
 
 
 def test_only_who_finished_votes_and_only_while_it_is_open(site: Operating) -> None:

@@ -175,6 +175,14 @@ class ArmTurns:
     def __init__(self, arms: Sequence[Arm], seed: int) -> None:
         self._block, self._seed = [arm.name for arm in arms for _ in range(_PLACES * arm.share)], seed
 
+    def __contains__(self, arm: str | None) -> bool:
+        return arm in self._block
+
+    @property
+    def longest_wait(self) -> int:
+        """No arm comes again later than after so many turns."""
+        return 2 * len(self._block)
+
     def __getitem__(self, turn: int) -> str:
         """Return the arm of a turn; the first is 0."""
         block, place = divmod(turn, len(self._block))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,10 +23,10 @@ from fairwise.store.reasons import GivenReason
 from fairwise.store.study_state import FIRST, SECOND, Standing, standing
 from fairwise.study.cards import Card
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
-from fairwise.web.shared.forms import whole_number
 from fairwise.web.shared.templating import facts_of
 
-_LONGEST_IDS = 100_000
+_LONGEST_NAMES = 200_000
+_REASON_NAME = re.compile(r"[A-Z2-7]{4}(-[A-Z2-7]{4}){3}")
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,8 @@ class DiscussedPair:
     counts: Mapping[Answer, int]
     """By the answers of the first round."""
 
-    reasons: list[GivenReason]
+    reasons: list[tuple[str, GivenReason]]
+    """With their keyed names, in the order of these; for owners alone."""
 
 
 class DeliberationPages(ConsolePages):
@@ -49,21 +51,26 @@ class DeliberationPages(ConsolePages):
         if not settings.on:
             raise HTTPException(404)
         stands = await self._read(standing)
-        prices = await self._beside(self._prices, stands)
+        prices, name_of = await self._beside(self._prices, stands), self._host.keys.reason_name
+        is_owner = request.state.operator.is_owner
 
         def look(connection: Connection) -> tuple[list[DiscussedPair], deliberation.Returned]:
             second = stands.round == SECOND
             pairs = deliberation.round_list(connection) if second else deliberation.worth_discussing(connection, prices)
-            counts, by_pair = deliberation.first_counts(connection), defaultdict[TwoPeople, list[GivenReason]](list)
-            for reason in reasons.reasons_about(connection, {pair.two for pair in pairs}):
-                by_pair[reason.two].append(reason)
-            found = [
+            counts = deliberation.first_counts(connection)
+            by_pair = defaultdict[TwoPeople, list[tuple[str, GivenReason]]](list)
+            for reason in reasons.reasons_about(connection, {pair.two for pair in pairs}) if is_owner else []:
+                by_pair[reason.two].append((name_of(reason.answer_id), reason))
+            discussed = [
                 DiscussedPair(
-                    pair, (study.cards[pair.a], study.cards[pair.b]), counts.get(pair.two, {}), by_pair[pair.two]
+                    pair,
+                    (study.cards[pair.a], study.cards[pair.b]),
+                    counts.get(pair.two, {}),
+                    sorted(by_pair[pair.two], key=lambda named: named[0]),
                 )
                 for pair in pairs
             ]
-            return found, deliberation.returned(connection, settings.pairs)
+            return discussed, deliberation.returned(connection, settings.pairs)
 
         pairs, returned = await self._read(look)
         return self._page(
@@ -74,8 +81,8 @@ class DeliberationPages(ConsolePages):
             by_itself=settings,
             pairs=pairs,
             returned=returned,
-            reported=[reason for pair in pairs for reason in pair.reasons if reason.waits],
-            undecided=sum(reason.state is None for pair in pairs for reason in pair.reasons),
+            reported=[(name, reason) for pair in pairs for name, reason in pair.reasons if reason.waits],
+            undecided=sum(reason.state is None for pair in pairs for _, reason in pair.reasons),
             facts=facts_of,
             answers=study.settings.allowed_answers,
             hides_columns=any(arm.columns and arm.reasons for arm in study.settings.arms),
@@ -122,11 +129,12 @@ class DeliberationPages(ConsolePages):
     async def decide(self, request: Request) -> Response:
         """Release or hide the reasons that the form names: those that the operator saw, and no others."""
         form = request.state.form
-        state, named = form.text("state", 10), form.text("reasons", _LONGEST_IDS).split()
-        ids = [number for text in named if (number := whole_number(text)) is not None]
-        if state not in reasons.ACTIONS or len(ids) < len(named) or not ids:
+        state, named = form.text("state", 10), set(form.text("reasons", _LONGEST_NAMES).split())
+        if state not in reasons.ACTIONS or not named or not all(map(_REASON_NAME.fullmatch, named)):
             raise HTTPException(404)
-        change = partial(reasons.decide, answer_ids=ids, state=state)
+        name_of = self._host.keys.reason_name
+        names = {one: name for one in await self._read(reasons.all_answer_ids) if (name := name_of(one)) in named}
+        change = partial(reasons.decide, names=names, state=state)
         await self._changed(request, lambda connection, who, at: change(connection, operator=who, at=at))
         place = form.text("place", 9)
         return self._to(f"/second-round?done=reasons-decided{f'#pair-{place}' if place.isdigit() else ''}")

@@ -50,12 +50,15 @@ class FileWriter:
         texts.map(export.defused).to_csv(path, index=False, quoting=csv.QUOTE_ALL)
 
     def ballots(self, path: Path) -> None:
-        """Of the last vote, once it has ended: what each judge approved of, or in which place they put each option."""
+        """Of the last vote, once it has ended: what each judge approved of, or in which place they put each option.
+
+        Of a vote whose tally is not shown, as it has too few ballots, there are none.
+        """
         vote = last_vote(self.connection)
-        cast = [] if vote is None or vote.is_open else cast_ballots(self.connection, vote.id)
+        is_shown = vote is not None and vote.tally is not None and vote.tally.everyone is not None
         rows = [
             (export.judge_name(one.number), letter_of(option), place if vote and vote.rule.ranks else "approved")
-            for one in cast
+            for one in (cast_ballots(self.connection, vote.id) if vote and is_shown else ())
             for place, option in enumerate(one.ballot, start=1)
         ]
         _write(pd.DataFrame(rows, columns=["judge", "option", "place"]), path)

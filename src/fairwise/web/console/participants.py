@@ -244,7 +244,9 @@ class OneParticipantPages(ConsolePages):
         if form.text("number", 20) != str(number):
             return await self.ask_erase(request, f"To erase participant {number}, type their number: {number}")
         # Nothing of what was erased is noted, not even the number.
-        in_fits = await self._noted(request, "erased a participant", "", partial(erase, number=number))
+        in_fits = await self._noted(
+            request, "erased a participant", "", partial(erase, number=number, group_mark=self._host.keys.group_mark)
+        )
         self._host.watch.forget()
         with suppress(StoreUnavailable, OSError):  # then the server does it within the hour
             if in_fits:

@@ -11,7 +11,6 @@ import asyncio
 from datetime import UTC, datetime
 from functools import cache, partial
 
-from sqlalchemy import Connection
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -19,10 +18,9 @@ from starlette.routing import Route
 
 from fairwise.store.fit_files import REPORTS, Fitted
 from fairwise.store.jobs import Job, find_job, job_of_link, links_of, make_link, revoke_link
-from fairwise.store.votes import FEWEST, MOST_OPTIONS, Vote, cast_ballots, ended_vote
+from fairwise.store.votes import MOST_OPTIONS, ended_vote
 from fairwise.study.languages import marked
 from fairwise.study.signing import Keys
-from fairwise.study.tally import Ballot, scores, winners
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.console.rendering import Rendering, console_language
 from fairwise.web.console.votes import RULES
@@ -147,27 +145,18 @@ def public_report_route(host: Host) -> Route:
 
 def with_vote(html: str, host: Host, job_id: int, language: str) -> str:
     """The report with a last section about the vote that has ended; as it is if there is none."""
-    place, voted = html.rfind(_END), host.store.read_now(partial(_voted, job_id=job_id))
-    if voted is None or place < 0:
+    place, vote = html.rfind(_END), host.store.read_now(partial(ended_vote, job_id=job_id))
+    if vote is None or vote.tally is None or place < 0:
         return html
-    vote, ballots = voted
-    told = len(ballots) >= FEWEST
     section = _rendering().page(
         "report_vote",
         language,
         vote=vote,
         rule=RULES[vote.rule],
         letters=[letter_of(at) for at in range(MOST_OPTIONS)],
-        count=len(ballots),
-        scores=scores(ballots, len(vote.options), vote.rule) if told else None,
-        winners=winners(ballots, len(vote.options), vote.rule) if told else (),
+        tally=vote.tally,
     )
     return html[:place] + section + html[place:]
-
-
-def _voted(connection: Connection, job_id: int) -> tuple[Vote, list[Ballot]] | None:
-    vote = ended_vote(connection, job_id)
-    return None if vote is None else (vote, [one.ballot for one in cast_ballots(connection, vote.id)])
 
 
 @cache

@@ -21,6 +21,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from fairwise.errors import InputError
+from fairwise.store.erasure import note_deletion
 from fairwise.store.store import claim
 from fairwise.store.study_state import set_state, standing
 from fairwise.store.tables import participants, study
@@ -356,7 +357,8 @@ class StudyPages(ConsolePages):
         def change(connection: Connection) -> None:
             if not state.may_follow(standing(connection).state):
                 raise _NotFromHere
-            set_state(connection, state)
+            if set_state(connection, state):
+                note_deletion(connection)
 
         try:
             await self._noted(request, f"study {_DONE[state]}", study.settings.title, change)

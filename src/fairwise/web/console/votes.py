@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
 
 from sqlalchemy import Connection
 from starlette.requests import Request
@@ -23,12 +22,11 @@ from fairwise.store.votes import (
     cast_ballots,
     close_vote,
     decide,
-    grouped,
     last_vote,
     open_vote,
 )
 from fairwise.study.languages import marked
-from fairwise.study.tally import Ballot, Rule, condorcet_winner, scores, winners
+from fairwise.study.tally import FEWEST, Rule
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.shared.vote_views import letter_of
 
@@ -44,7 +42,7 @@ REFUSALS = (
     marked("Choose three to five points that differ."),
     marked("Say why you decide otherwise than the panel."),
 )
-_KINDS = {"relation": marked("By relation to the decision"), "arm": marked("By arm")}
+_KINDS = {"relation": marked("By relation to the decision"), "arm": marked("By experiment group")}
 
 
 class VotePages(ConsolePages):
@@ -52,14 +50,15 @@ class VotePages(ConsolePages):
 
     async def show(self, request: Request, problem: str | None = None) -> Response:
         self._study()
-        vote, tally = await self._read(_last)
+        vote, count = await self._read(_last_and_count)
         frontiers = {} if vote is not None and vote.is_open else await self._read(self._frontiers)
         return self._page(
             request,
             "votes",
             problem=problem,
             vote=vote,
-            tally=tally,
+            count=count,
+            fewest=FEWEST,
             letters=[letter_of(at) for at in range(MOST_OPTIONS)],
             frontiers=frontiers,
             rules=RULES,
@@ -113,9 +112,7 @@ class VotePages(ConsolePages):
             vote = last_vote(connection)
             if vote is None or vote.id != vote_id:
                 raise NotYet
-            ballots = [one.ballot for one in cast_ballots(connection, vote.id)]
-            best = winners(ballots, len(vote.options), vote.rule)
-            decide(connection, vote_id, chosen, why, winners=best, by=by, at=at)
+            decide(connection, vote_id, chosen, why, by=by, at=at)
 
         about = f"vote {vote_id}: {'none' if chosen is None else letter_of(chosen)}" + (f" ({why})" if why else "")
         try:
@@ -134,20 +131,9 @@ class VotePages(ConsolePages):
     )
 
 
-def _last(connection: Connection) -> tuple[Vote | None, dict[str, Any]]:
-    """The last vote; while it is open only how many have voted, so that nobody steers it."""
+def _last_and_count(connection: Connection) -> tuple[Vote | None, int]:
+    """The last vote; while it is open nothing else is shown than how many have voted, so that nobody steers it."""
     vote = last_vote(connection)
     if vote is None:
-        return None, {}
-    cast = cast_ballots(connection, vote.id)
-    if vote.is_open:
-        return vote, {"count": len(cast)}
-    ballots = [one.ballot for one in cast]
-    groups = {kind: {name: _counted(vote, theirs) for name, theirs in grouped(cast, kind).items()} for kind in _KINDS}
-    majority = condorcet_winner(ballots, len(vote.options)) if vote.rule.ranks and ballots else None
-    return vote, {"count": len(cast), "all": _counted(vote, ballots), "majority": majority, "groups": groups}
-
-
-def _counted(vote: Vote, ballots: list[Ballot]) -> dict[str, Any]:
-    n = len(vote.options)
-    return {"count": len(ballots), "scores": scores(ballots, n, vote.rule), "winners": winners(ballots, n, vote.rule)}
+        return None, 0
+    return vote, len(cast_ballots(connection, vote.id)) if vote.tally is None else vote.tally.count

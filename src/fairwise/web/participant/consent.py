@@ -339,6 +339,7 @@ class ConsentPages(ParticipantPages):
             arrival=arrival,
             most=self._quotas.most,
             mark=self._mark(arrival),
+            group_mark=self._keys.group_mark(arrival.came_by, arrival.who) if arrival.came_by in PANELS else None,
             signed=visitor.signed,
             contests=visitor.contests,
             simulated=agent in (SIMULATED_AGENT, FORCED_AGENT),

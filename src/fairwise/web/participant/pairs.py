@@ -20,7 +20,7 @@ from fairwise.store.errors import ChangedTooOften, Full, NotYet, RoundOver, Stor
 from fairwise.store.housekeeping import tidy_fits
 from fairwise.store.quotas import lost_place, take_place
 from fairwise.store.study_state import FIRST, standing
-from fairwise.store.votes import last_vote
+from fairwise.store.votes import has_voted, last_vote
 from fairwise.store.writer import Joint
 from fairwise.study.languages import marked
 from fairwise.study.pictures import names_of, read_picture
@@ -286,7 +286,9 @@ class PairPages(ParticipantPages):
     def _finished(self, connection: Connection, token_hash: bytes, /, at: datetime, **texts: str) -> None:
         """All that is to be kept of someone's end; they may be the last of the first round."""
         arms, places = self._folder.arms_at_end, self._settings.pairs
-        participants.finish(connection, token_hash, at=at, places=places, arms=arms, **texts)
+        who = participants.find(connection, token_hash)
+        mark = self._keys.group_mark(who.came_by, who.panel_id) if who.panel_id else None
+        participants.finish(connection, token_hash, at=at, places=places, arms=arms, group_mark=mark, **texts)
         if self._settings.deliberation.on:
             end_when_enough(connection, self._settings.deliberation.close_after, at)
 
@@ -323,7 +325,8 @@ class PairPages(ParticipantPages):
 
     async def withdrawal(self, request: Request) -> Response:
         await self._participant(request)
-        return HTMLResponse(self._pages(request).withdraw(self._own(request)))
+        voted = await self._read(request, has_voted)
+        return HTMLResponse(self._pages(request).withdraw(self._own(request), voted=voted))
 
     async def withdraw(self, request: Request) -> Response:
         await self._own_form(request)

@@ -135,7 +135,7 @@ class SecondRoundPages(ParticipantPages):
         """In the order of the buttons; reasons in one that follows from no author, time or length."""
         if others.counts is None:
             return ()
-        found = sorted((self._name(one.answer_id), one) for one in others.reasons)
+        found = sorted((self._keys.reason_name(one.answer_id), one) for one in others.reasons)
         return tuple(
             OthersAnswer(
                 answer,
@@ -144,10 +144,6 @@ class SecondRoundPages(ParticipantPages):
             )
             for answer in self._settings.allowed_answers
         )
-
-    def _name(self, answer_id: int) -> str:
-        """What a reason is called in addresses: numbers would tell which of them one person wrote."""
-        return self._keys.receipt(["reason", answer_id])
 
     async def answer(self, request: Request) -> Response:
         form = await self._own_form(request)
@@ -189,8 +185,8 @@ class SecondRoundPages(ParticipantPages):
             if shown is None or not shows_reasons(self._settings.arms, who.arm):
                 raise Unknown
             for one in deliberation.opinion(connection, shown).reasons:
-                if self._name(one.answer_id) == name:
-                    reasons.report(connection, one.answer_id, datetime.now(UTC))
+                if self._keys.reason_name(one.answer_id) == name:
+                    reasons.report(connection, one.answer_id, name, datetime.now(UTC))
 
         await self._store.write(change)
         return self._to_own(request, f"/second-round/{position}?reported")

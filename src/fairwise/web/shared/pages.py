@@ -258,9 +258,9 @@ class Pages(StudyPages):
         """How the chosen model treats someone's pairs; without ``own``, as operators may look at it."""
         return self._render("result", own=own, result=result)
 
-    def withdraw(self, own: OwnPages) -> str:
+    def withdraw(self, own: OwnPages, *, voted: bool = False) -> str:
         """The question whether they are sure."""
-        return self._render("withdraw", own=own)
+        return self._render("withdraw", own=own, voted=voted)
 
     def not_open(
         self,

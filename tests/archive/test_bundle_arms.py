@@ -1,0 +1,63 @@
+"""The order of arms in a bundle: what can have come about is accepted, and people who changed places are found."""
+
+from __future__ import annotations
+
+from itertools import count
+from pathlib import Path
+from random import Random
+
+import pandas as pd
+import pytest
+
+from fairwise.archive.bundle_arms import _check_order
+from fairwise.errors import InputError
+from fairwise.study.arms import Arm
+from fairwise.study.designs import ArmTurns
+
+TURNS = ArmTurns([Arm(name="a"), Arm(name="b", share=2, buttons="reversed"), Arm(name="c", text="Think.")], seed=3)
+BUNDLE = Path("bundle.zip")
+
+
+def history(seed: int, *, leaving: float, again: float) -> tuple[pd.DataFrame, int]:
+    """People who begin, some of them again under an id that had an arm before, and leave; and how many are gone."""
+    rng, there, arms, gone = Random(seed), list[dict[str, str]](), list[str](), 0
+    for number in range(1, 40):
+        free = (turn for turn in count() if str(turn) not in {one["arm_turn"] for one in there})
+        first = turn = next(free)
+        if arms and rng.random() < again:
+            arm = rng.choice(arms)
+            while TURNS[turn] != arm:
+                turn = next(free)
+        arms.append(TURNS[turn])
+        kept = "yes" if turn != first else "no"
+        there.append({"number": str(number), "arm_turn": str(turn), "arm": TURNS[turn], "arm_kept": kept})
+        if rng.random() < leaving:
+            there.pop(rng.randrange(len(there)))
+            gone += 1
+    return pd.DataFrame(there), gone
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_can_have_come_about_is_in_order(seed: int) -> None:
+    people, gone = history(seed, leaving=0.2, again=0.4)
+    _check_order(BUNDLE, people, TURNS, gone, late=False)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_two_who_changed_places_are_found(seed: int) -> None:
+    """Also where others began again and stayed in their arm, and where those two did, within one arm."""
+    people, _ = history(seed, leaving=0, again=0.3)
+    columns = ["arm_turn", "arm"]
+    for is_kept in (people["arm_kept"] == "no", people["arm"] == people["arm"].iloc[-1]):
+        one, *_, other = people.index[is_kept]
+        exchanged = people.copy()
+        exchanged.loc[[one, other], columns] = people.loc[[other, one], columns].to_numpy()
+        with pytest.raises(InputError, match="passed over"):
+            _check_order(BUNDLE, exchanged, TURNS, 0, late=False)
+
+
+def test_a_turn_in_the_billions_is_refused_at_once() -> None:
+    people, _ = history(0, leaving=0, again=0.5)
+    people.loc[len(people) - 1, "arm_turn"] = "2147483000"
+    with pytest.raises(InputError, match="passed over"):
+        _check_order(BUNDLE, people, TURNS, 5, late=False)
