@@ -156,7 +156,7 @@ def _constant(findings: Findings, words: Words) -> str:
         told = ErrorWords(findings.measure, words).error(guess)
         sentence = say("Always saying “{label}” would make it {guess}.")
         if not is_beaten:
-            sentence = say("That is not clearly better than always saying “{label}”: {guess}.")
+            sentence = say("The model is not clearly better than always saying “{label}”: {guess}.")
         return sentence.format(label=findings.guess_label, guess=told)
     better = share_difference(guess, error)
     names = {
@@ -165,7 +165,7 @@ def _constant(findings: Findings, words: Words) -> str:
         "guess": words.short_in_100(guess),
     }
     if better > 0 and not is_beaten:
-        sentence = say("It is not clearly better than always saying “{label}”: that is wrong {guess} times in 100.")
+        sentence = say("The model is not clearly better than always saying “{label}”: that is wrong {guess} times in 100.")
     elif better > 0:
         sentence = say("The model beats always saying “{label}” by {better} in 100.")
     elif better == 0:
@@ -181,6 +181,9 @@ def _caution(findings: Findings, words: Words) -> list[str]:
     if held is None:
         cautions.append(say("All this is about the people the model was made from. With new people it may do worse."))
     else:
+        told = ErrorWords(findings.measure, words)
+        if "plain" in held.not_beaten and told.shows(held.error, held.plain.error) <= 0:
+            cautions.append(say("It is not clearly more accurate than without what they asked for."))
         cautions.append(say("All errors here were measured on people left out when such models were made."))
     if findings.certificate.kind != "exact":
         cautions.append(say("There may be a better model: no proof rules that out."))

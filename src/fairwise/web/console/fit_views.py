@@ -239,7 +239,9 @@ def in_words(
             marked("those who finished") if choices.finished_only else marked("everyone who answered")
         ),
         "include_simulated": say(
-            marked("count as real ones do") if choices.include_simulated else marked("left out where there are real ones")
+            marked("count as real ones do")
+            if choices.include_simulated
+            else marked("left out where there are real ones")
         ),
         "case_details": say(marked("shown") if choices.case_details else marked("not shown")),
     }
