@@ -38,7 +38,6 @@ def test_no_outcome_is_called_by_a_number_alone() -> None:
             datetime.now(UTC),
             "t",
             "q",
-            simulated=False,
             labels={},
             outcome_words=words,
         )

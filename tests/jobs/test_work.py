@@ -49,7 +49,7 @@ def data_of(seed: int, **settings: Any) -> FitData:
     asked = {"name": "One", "estimator": "tree", "gamma": 0.05, "eta": 0.02, "favorable_label": "1", **settings}
     said = Judgments(rows, people=people)
     about: dict[str, Any] = {"title": "Study", "question": "Alike?", "labels": {"visits": "Visits so far"}}
-    return FitData(FitChoices.checked(asked), people, outcome, said, datetime.now(UTC), simulated=True, **about)
+    return FitData(FitChoices.checked(asked), people, outcome, said, datetime.now(UTC), **about)
 
 
 def asked() -> list[Any]:

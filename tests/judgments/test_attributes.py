@@ -110,3 +110,21 @@ def test_what_does_not_fit_is_refused(given: Any, part: str) -> None:
         Judgments(ROWS, judge_attributes=given)
     assert str(caught.value).startswith("judge_attributes: ")
     assert part in str(caught.value)
+
+
+def test_who_is_simulated_and_who_is_affected() -> None:
+    """By name or attribute, in 200 random panels; what is not said is not known."""
+    rng = np.random.default_rng(13)
+    words: dict[Any, bool | None] = {"yes": True, "No": False, True: True, 0: False, "perhaps": None, None: None}
+    for _ in range(200):
+        names = [f"{rng.choice(['simulated-', 'p'])}{k}" for k in range(int(rng.integers(1, 6)))]
+        marks = {
+            name: {what: [*words][int(rng.integers(len(words)))] for what in ("simulated", "affected")}
+            for name in names
+        }
+        rows = [{"judge": name, "a": 1, "b": 2, "answer": "same"} for name in names]
+        judgments = Judgments(rows, judge_attributes=pd.DataFrame.from_dict(marks, orient="index").astype(object))
+        programs = {name for name in names if name.startswith("simulated") or words[marks[name]["simulated"]]}
+        assert judgments.simulated == programs
+        assert judgments.affected == {name: words[marks[name]["affected"]] for name in names if name not in programs}
+        assert (f"{len(names)} simulated judge" in repr(judgments)) == (len(programs) == len(names))

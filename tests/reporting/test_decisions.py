@@ -11,7 +11,7 @@ import pytest
 from tests.support.english_left import common_words, untranslated, visible
 from tests.support.three_decisions import Tiers
 
-from fairwise.auditing import held_out
+from fairwise.auditing import held_out_errors
 from fairwise.reporting import Findings, findings, write_report
 from fairwise.reporting.page import render
 from fairwise.reporting.words import ENGLISH, words_in
@@ -29,7 +29,7 @@ def of(tiers: Tiers) -> Findings:
         groups=["town"],
         labels=GERMAN_WORDS,
         columns={"town": "Stadt", "age": "Alter", "income": "Einkommen"},
-        held_out=held_out(tiers.model, *data, n_repeats=2),
+        held_out=held_out_errors(tiers.model, *data, n_repeats=2),
         simulated=True,
     )
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.support.readability import reading_ease
 
+from fairwise.constraints.new_people import Baseline, HeldOutErrors
 from fairwise.errors import InputError
 from fairwise.reporting import Findings
 from fairwise.reporting.figures import draw_figures
@@ -27,7 +28,8 @@ def with_numbers(
     """The same study with other numbers: everything followed, and people who are real."""
     kind = more.pop("kind", "exact")
     not_followed, in_force = more.pop("not_followed", 0), more.pop("in_force", 100)
-    panel: dict[str, Any] = {name: more.pop(name) for name in ("n_judges", "n_affected") if name in more}
+    counts = ("n_judges", "n_simulated", "n_affected", "n_not_known")
+    panel: dict[str, Any] = {name: more.pop(name) for name in counts if name in more}
     overall = found.audit.overall.copy()
     overall.loc["value", ["in_force", "not_followed"]] = in_force, not_followed
     return replace(
@@ -36,10 +38,19 @@ def with_numbers(
         plain_error=plain,
         guess_error=guess,
         guess_label=None if guess is None else "granted",
-        panel=replace(found.panel, **({"n_judges": 17, "n_affected": 5} | panel)),
+        panel=replace(found.panel, **({"n_judges": 17, "n_simulated": 0, "n_affected": 5, "n_not_known": 0} | panel)),
         audit=replace(found.audit, overall=overall),
-        **({"simulated": False} | more),
+        **more,
     )
+
+
+def on_new_people(error: float, plain: float, constant: float, *, clear: bool) -> HeldOutErrors:
+    """Errors on people left out; whether the model is clearly better than the others."""
+    others = [
+        Baseline(other, other - 0.05, other + 0.05, other - error, 0.01 if clear else -0.01, 0.1)
+        for other in (plain, constant)
+    ]
+    return HeldOutErrors(error, error - 0.02, error - 0.04, error + 0.04, 3, *others)
 
 
 CASES: list[tuple[dict[str, Any], list[str]]] = [
@@ -67,14 +78,42 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
         {"error": 0.3, "plain": None, "guess": None},
         ["The model follows what 17 people asked for. It is wrong 30 times"],
     ),
-    ({"error": 0.3, "plain": 0.2, "n_affected": None}, ["Nobody asked them if such decisions affect them."]),
+    (
+        {"error": 0.3, "plain": 0.2, "n_affected": 0, "n_not_known": 17},
+        ["Whether such decisions affect them is not known."],
+    ),
+    (
+        {"error": 0.3, "plain": 0.2, "n_affected": 2, "n_not_known": 5},
+        ["Such decisions affect 2 of the 17, and not 10; of 5 that is not known."],
+    ),
     ({"error": 0.3, "plain": 0.2, "n_affected": 0}, ["None of the 17 is affected."]),
     ({"error": 0.3, "plain": 0.2, "n_affected": 17}, ["All 17 are affected themselves."]),
     ({"error": 0.3, "plain": 0.2, "n_judges": 1, "n_affected": 1}, ["what 1 person asked for", "affected too."]),
     (
-        {"error": 0.3, "plain": 0.2, "simulated": True},
+        {"error": 0.3, "plain": 0.2, "n_simulated": 17, "n_affected": 0},
         ["Following what 17 simulated people asked for", "No real person was asked."],
     ),
+    (
+        {"error": 0.3, "plain": 0.2, "n_simulated": 12, "n_affected": 2},
+        ["Following what 17 people (12 of them simulated) asked for", "Such decisions affect 2 of the 5 real people."],
+    ),
+    (
+        {"error": 0.3, "plain": 0.2, "held_out": on_new_people(0.375, 0.36, 0.377, clear=False)},
+        [
+            "Following what 17 people asked for costs 1.5 more wrong decisions in 100 (37.5 instead of 36).",
+            "The model is not clearly better than always saying “granted”: that is wrong 37.7 times in 100.",
+            "All errors here were measured on people left out when such models were made.",
+        ],
+    ),
+    (
+        {"error": 0.3, "plain": 0.2, "held_out": on_new_people(0.3, 0.31, 0.4, clear=True)},
+        ["costs nothing. The model is wrong 30 times in 100", "The model beats always saying “granted” by 10 in 100."],
+    ),
+    (
+        {"error": 0.3, "plain": 0.2, "held_out": on_new_people(0.3, 0.31, 0.4, clear=False)},
+        ["It is not clearly more accurate than without what they asked for.", "not clearly better than always saying"],
+    ),
+    ({"error": 0.3, "plain": 0.2}, ["All this is about the people the model was made from."]),
     ({"error": 0.3, "plain": 0.2, "kind": "heuristic"}, ["There may be a better model: no proof rules that out."]),
     (
         {"error": 0.3, "plain": 0.3, "in_force": 0},

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 from typing import Any
@@ -163,7 +164,8 @@ def test_intervals_that_are_not_covered_are_marked(complete: Findings, page: Pag
 def test_simulated_people_are_called_so(page: Page, found: Callable[..., Findings]) -> None:
     assert "Simulated people: no real person was asked" in page.text
     assert page.text.count("(simulated people)") == 1 + len(page.all("svg"))  # the page's title and every figure's
-    assert "simulated people" not in Page(render(found(simulated=False))).text.lower().replace("simulated-", "")
+    real = replace(found(), panel=replace(found().panel, n_simulated=0))
+    assert "simulated people" not in Page(render(real)).text.lower().replace("simulated-", "")
 
 
 @pytest.mark.parametrize("given", ["attribute", "name", "column"])
@@ -186,9 +188,11 @@ def test_what_happened_to_people_is_nowhere(given: str, study: dict[str, Any]) -
 @pytest.mark.parametrize(
     ("attributes", "words"),
     [
-        (None, "Nobody asked them if such decisions affect them."),
-        ({"ann": {"relation": "expert"}}, "None of the 2 is affected."),
-        ({"ann": {"relation": "Affected"}, "bea": {"relation": "expert"}}, "1 of the 2 is affected too."),
+        (None, "Whether such decisions affect them is not known."),
+        ({"ann": {"relation": "affected"}, "bea": {"relation": "expert"}}, "them is not known."),
+        ({"ann": {"affected": "no"}, "bea": {"affected": False}}, "None of the 2 is affected."),
+        ({"ann": {"affected": "Yes"}, "bea": {"affected": "no"}}, "1 of the 2 is affected too."),
+        ({"ann": {"affected": True}}, "Such decisions affect 1 of the 2, and not 0; of 1 that is not known."),
     ],
 )
 def test_whether_anyone_affected_was_asked(attributes: Any, words: str, study: dict[str, Any]) -> None:

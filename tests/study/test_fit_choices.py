@@ -25,6 +25,13 @@ def test_numbers_may_be_text_and_what_is_kept_reads_back() -> None:
     assert FitChoices.checked(settings.model_dump(mode="json")) == settings
 
 
+def test_jobs_of_before_included_simulated_participants() -> None:
+    stored = FitChoices.checked({"name": "One"}).model_dump(mode="json")
+    assert not FitChoices.of_job(stored).include_simulated
+    del stored["include_simulated"]
+    assert FitChoices.of_job(stored).include_simulated
+
+
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_every_kind_of_model_in_the_list_is_allowed(estimator: str) -> None:
     assert FitChoices.checked({**ASKED, "estimator": estimator}).estimator == estimator

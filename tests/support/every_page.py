@@ -73,7 +73,7 @@ def pair(
 
 def result(a: Card, b: Card) -> Result:
     pairs = (PairResult(1, a, b, Treatment(Answer.SAME, 0.4, 0.52, 0.1), counts=True),)
-    return Result(pairs, PanelResult(2, 3, 1, 0.3, 0.2), 0.1, is_newer=True)
+    return Result(pairs, PanelResult(2, 1, 3, 1, 0.3, 0.2), 0.1, is_newer=True)
 
 
 def questions(text: str) -> list[AskedQuestion]:

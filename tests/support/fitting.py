@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+import sqlalchemy as sa
 from tests.support.someone import shown_pair
 
 from fairwise.jobs.fit_data import read_fit_data
 from fairwise.jobs.runner import start_jobs
 from fairwise.jobs.steps import JobFolder, perform
 from fairwise.judgments import Answer
-from fairwise.store import answers, jobs, participants
+from fairwise.store import answers, jobs, participants, tables
 from fairwise.study.new_study import new_study
 from fairwise.study.stages import Stage
 from fairwise.tables.people_file import PeopleFile
@@ -79,15 +80,27 @@ def study_of(home: Path, n_people: int = 80, pairs_each: int = 12, **more: Any) 
     return new_study(home / "study", people, ["age", "town", "visits"], choices, outcome="again")
 
 
-def answered(study: StudyFolder, store: Store, n_judges: int = 8, *, finished: bool = True) -> None:
+def answered(
+    study: StudyFolder,
+    store: Store,
+    n_judges: int = 8,
+    *,
+    finished: bool = True,
+    simulated: bool = False,
+    relation: str | None = None,
+    seed: int = 1,
+) -> None:
     """Everyone answers all their pairs."""
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(seed)
     said = [*Answer, Answer.SAME, Answer.SAME]
     for _ in range(n_judges):
         token = secrets.token_bytes(32)
-        consent = participants.Consent(token, "v1", NOW, Stage.PAIRS, timedelta(days=1))
+        consent = participants.Consent(token, "v1", NOW, Stage.PAIRS, timedelta(days=1), simulated=simulated)
         new_key = partial(secrets.token_urlsafe, 18)
         store.change_now(partial(participants.start, consent=consent, schedule=study.schedule, new_key=new_key))
+        theirs = tables.participants.c.token_hash == token
+        is_to_them = sa.update(tables.participants).where(theirs).values(relation=relation)
+        store.change_now(partial(sa.Connection.execute, statement=is_to_them))
         for position in range(1, study.settings.pairs + 1):
             shown = store.read_now(partial(shown_pair, token_hash=token, position=position))
             answer = said[int(rng.integers(len(said)))]

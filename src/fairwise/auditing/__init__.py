@@ -7,6 +7,7 @@ from fairwise.auditing.frontier import frontier
 from fairwise.auditing.held_out import HeldOut, held_out
 from fairwise.auditing.influence import influential_judges, without_judges
 from fairwise.auditing.learned_effects import LearnedEffects, learned_effects
+from fairwise.auditing.new_people import held_out_errors
 from fairwise.auditing.panel import compare_rules
 from fairwise.auditing.plan import judge_correlation, plan
 from fairwise.auditing.prices import (
@@ -36,6 +37,7 @@ __all__ = [
     "followed_by_pair",
     "frontier",
     "held_out",
+    "held_out_errors",
     "influential_judges",
     "judge_correlation",
     "learned_effects",

@@ -29,7 +29,7 @@ from fairwise.constraints.certificate import predicted_in_words
 from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
 from fairwise.judgments import Answer, Judgments
-from fairwise.judgments.table import are_simulated
+from fairwise.judgments.table import AFFECTED, SIMULATED, are_simulated
 from fairwise.numbers import counted
 from fairwise.tables.frames import to_pandas
 
@@ -234,7 +234,7 @@ def audit(
         overall=_overall(measured, averages, len(judged), of_panel(averages)),
         by_judge=tables.judge_table(measured, averages, judgments.judges),
         by_pair=tables.pair_table(measured),
-        by_attribute=tables.attribute_table(measured, averages, _about_judges(judgments), of_panel),
+        by_attribute=tables.attribute_table(measured, averages, about_judges(judgments), of_panel),
         by_group=by_group,
         group_gaps=group_gaps,
         judgments=measured.table,
@@ -255,9 +255,9 @@ def _followed_of_given(averages: AnswerMeans, given: NDArray[np.bool_]) -> Answe
     return replace(averages, numerator=averages.numerator * counted_in, denominator=averages.denominator * counted_in)
 
 
-def _about_judges(judgments: Judgments) -> pd.DataFrame:
-    """Attributes that tell something of judges; blocks tell only how arms fell to them."""
-    return judgments.judge_attributes.drop(columns=BLOCK, errors="ignore")
+def about_judges(judgments: Judgments) -> pd.DataFrame:
+    """Kinds of judges. Blocks tell only how arms fell to them; who is simulated or affected is counted on its own."""
+    return judgments.judge_attributes.drop(columns=[BLOCK, SIMULATED, AFFECTED], errors="ignore")
 
 
 def _overall(measured: MeasuredAnswers, averages: AnswerMeans, n_people: int, ends: Interval) -> pd.DataFrame:

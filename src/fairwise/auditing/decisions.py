@@ -123,15 +123,15 @@ def person_costs(model: Model, probability: FloatArray, codes: Codes) -> FloatAr
 
     ``probability`` is that of all labels ``(n, k)``, ``codes`` which of ``classes_`` is right; of amounts how much is.
     """
-    return np.asarray((probability * _costs(model, codes)).sum(axis=1))
+    return np.asarray((probability * label_costs(model, codes)).sum(axis=1))
 
 
 def constant_costs(model: Model, codes: Codes) -> FloatArray:
     """``(k,)`` the error of deciding each label for everyone."""
-    return np.asarray(_costs(model, codes).mean(axis=0))
+    return np.asarray(label_costs(model, codes).mean(axis=0))
 
 
-def _costs(model: Model, codes: Codes) -> FloatArray:
+def label_costs(model: Model, codes: Codes) -> FloatArray:
     """``(n, k)`` what each label, or amount of the grid, costs each person."""
     if is_of_amounts(model):
         return np.asarray(model.amounts.unit * model.amounts.losses(np.asarray(codes, dtype=float)))

@@ -24,30 +24,14 @@ from fairwise.judgments import Answer
 from fairwise.tables.frames import to_pandas
 
 if TYPE_CHECKING:
-    from fairwise.auditing import Audit, Effects, HeldOut
+    from fairwise.auditing import Audit, Effects
     from fairwise.auditing.error_measure import Model
     from fairwise.auditing.influence import InfluenceTables
     from fairwise.constraints.certificate import Certificate
+    from fairwise.constraints.new_people import HeldOutErrors
     from fairwise.constraints.pairs import FloatArray
     from fairwise.judgments import Judgments
     from fairwise.learning.model.rules import ModelRules
-
-
-@dataclass(frozen=True)
-class HeldOutError:
-    """Error on people left out of a fit, with its interval, and in the same splits on those it was made from."""
-
-    error: float
-    training: float
-    low: float
-    high: float
-    splits: int
-
-    @classmethod
-    def of(cls, measured: HeldOut) -> HeldOutError:
-        line = measured.overall.loc["error"].astype(float).to_dict()
-        splits = int(measured.by_split["split"].nunique())
-        return cls(line["held_out"], line["training"], line["low"], line["high"], splits)
 
 
 @dataclass(frozen=True)
@@ -70,6 +54,50 @@ class Predicted:
         return cls(proved.n_predicted, in_force, counts["followed"], proved.predicted_error)
 
 
+@dataclass(frozen=True)
+class Headline:
+    """Claims of a report's first page, as numbers.
+
+    Attributes
+    ----------
+    participants, simulated
+        How many people and programs answered, and how many of them are programs.
+    affected, affected_not_known
+        Of the people, how many such decisions affect, and of how many that is not known.
+    asked, followed
+        Answers that ask for something, and those that the model follows.
+    people, error, plain_error, constant_error
+        How many people are decided about, and errors on them: of the model, of the same kind of model without
+        judgments, and of giving everyone the outcome ``constant``; None where there are no outcomes.
+    proved
+        Whether no better model of its kind is possible.
+    held_out
+        The same errors on new people, where they were measured.
+    """
+
+    participants: int
+    simulated: int
+    affected: int
+    affected_not_known: int
+    asked: int
+    followed: int
+    people: int
+    error: float
+    plain_error: float | None
+    constant_error: float | None
+    constant: str | None
+    proved: bool
+    held_out: HeldOutErrors | None
+
+    @property
+    def compared(self) -> tuple[float, float | None, float | None]:
+        """Errors of the model, of the plain one and of the constant: on new people where that was measured."""
+        held = self.held_out
+        if held is None:
+            return self.error, self.plain_error, self.constant_error
+        return held.error, held.plain.error, held.constant.error
+
+
 KEY = ["judge", "a", "b", "answer"]
 
 
@@ -81,8 +109,6 @@ class Findings:
     ----------
     title, question, design, date
         Words of the study's own, or None.
-    simulated
-        Whether the judges are simulated: the report and each of its figures then say so.
     labels
         What the outcomes are called, and how good each is.
     measure
@@ -104,7 +130,7 @@ class Findings:
         Error of the same kind of model without any judgment, and of always giving the same outcome, the one that is
         wrong least, and that outcome in words; None without outcomes.
     held_out
-        Error on people that such a model was not made from, or None.
+        Errors on people that such models were not made from, or None.
     curve
         What the judgments cost at other settings, or None.
     prices, price_by_judge, price_by_person
@@ -131,7 +157,6 @@ class Findings:
     question: str | None
     design: str | None
     date: str | None
-    simulated: bool
     labels: Labels
     measure: ErrorMeasure
     n_people: int
@@ -142,7 +167,7 @@ class Findings:
     plain_error: float | None
     guess_error: float | None
     guess_label: str | None
-    held_out: HeldOutError | None
+    held_out: HeldOutErrors | None
     curve: Curve | None
     prices: pd.DataFrame
     price_by_judge: pd.DataFrame
@@ -178,6 +203,32 @@ class Findings:
         counts = pd.crosstab(kind, table["status"])
         return counts.reindex(index=["same", "order", "nothing"], columns=list(STATUSES), fill_value=0)
 
+    @property
+    def simulated(self) -> bool:
+        """Whether all judges are simulated: the report and each of its figures then say so."""
+        return 0 < self.panel.n_judges == self.panel.n_simulated
+
+    @property
+    def headline(self) -> Headline:
+        """All claims of the first page."""
+        overall = self.audit.overall.loc["value"].to_dict()
+        asked = int(overall["in_force"])
+        return Headline(
+            participants=self.panel.n_judges,
+            simulated=self.panel.n_simulated,
+            affected=self.panel.n_affected,
+            affected_not_known=self.panel.n_not_known,
+            asked=asked,
+            followed=asked - int(overall["not_followed"]),
+            people=self.n_people,
+            error=self.certificate.error,
+            plain_error=self.plain_error,
+            constant_error=self.guess_error,
+            constant=self.guess_label,
+            proved=self.certificate.kind == "exact",
+            held_out=self.held_out,
+        )
+
     def interval(self, error: float) -> tuple[float, float]:
         """Between what an error would lie, 95 times in 100, for other people like these."""
         return self.measure.interval(error, self.n_people)
@@ -197,13 +248,12 @@ def findings(
     title: str | None = None,
     date: str | None = None,
     simulated: bool = False,
-    affected: Sequence[str] = ("affected",),
     chosen: tuple[float, float | None] | None = None,
     labels: Mapping[Any, str] | None = None,
     unit: str = "",
     columns: Mapping[str, str] | None = None,
     n_dearest: int = 6,
-    held_out: HeldOut | None = None,
+    held_out: HeldOutErrors | None = None,
     influence: InfluenceTables | None = None,
     effects: Effects | None = None,
     price_bands: pd.DataFrame | None = None,
@@ -231,9 +281,7 @@ def findings(
     question, design, title, date : str, optional
         What was asked, how the pairs were chosen, the heading, and the day, in your own words.
     simulated : bool
-        Whether the judges are simulated.
-    affected : values
-        Values of judge attributes that mark someone as affected by the decision.
+        Whether all judges are simulated, whatever ``judgments.simulated`` says.
     chosen : (gamma, eta), optional
         Which point of the frontier to mark; by default the model's own.
     labels : mapping, optional
@@ -244,8 +292,8 @@ def findings(
         Words for columns of ``people``, such as ``{"priors_count": "Earlier offences"}``; others go by their names.
     n_dearest : int
         How many of the most expensive pairs to show.
-    held_out : HeldOut, optional
-        Of :func:`fairwise.auditing.held_out` for this model: its error on people left out then stands beside the error.
+    held_out : HeldOutErrors, optional
+        Of :func:`fairwise.auditing.held_out_errors` for this model: the first page then compares errors on new people.
     influence : InfluenceTables, optional
         Of :meth:`fairwise.auditing.influence.Influence.tables`: what the model would be without some of the judges.
     effects : Effects, optional
@@ -282,18 +330,17 @@ def findings(
         question=question,
         design=design,
         date=date,
-        simulated=simulated,
         labels=words,
         measure=measure,
         n_people=len(table),
         features=FeatureUse.of(model, {*protected, *(groups or ())}, called),
-        panel=Panel.of(asked, affected),
+        panel=Panel.of(asked, simulated=simulated),
         audit=result,
         certificate=model.certificate_,
         plain_error=None if labelled is None else min(plain_error(model, inputs, labelled), least_traced),
         guess_error=None if constants is None else float(constants.min()),
         guess_label=None if constants is None else _least(constants, words),
-        held_out=None if held_out is None else HeldOutError.of(held_out),
+        held_out=held_out,
         curve=curve,
         prices=prices,
         price_by_judge=followed_by_judge(prices),

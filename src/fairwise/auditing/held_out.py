@@ -176,7 +176,7 @@ def held_out(
     ids = complete.person_ids()
     judged = judged_rows(complete, ids, people)
     weight = design_weights(complete, rows.answers)
-    index = _answer_index(complete, rows, people, len(labels))
+    index = answer_index(complete, rows, people, len(labels))
     if n_predicted and not takes:
         raise InputError("n_predicted: this model's fit takes no judgments, so predicted ones change nothing")
     every = list(splits(index, by, test_size=test_size, folds=folds, n_repeats=n_repeats, seed=seed))
@@ -327,7 +327,7 @@ def _errors(model: Any, people: Any, outcome: Any, labels: IntArray) -> FloatArr
     return np.asarray(np.asarray(model.predict(people)) != np.asarray(model.classes_)[labels], dtype=float)
 
 
-def _answer_index(judgments: Judgments, rows: PairRows, people: object, n_people: int) -> AnswerIndex:
+def answer_index(judgments: Judgments, rows: PairRows, people: object, n_people: int) -> AnswerIndex:
     answers = rows.answers
     sides = [pd.Index(answers[side]) for side in ("a", "b")]
     if judgments.by == "id":

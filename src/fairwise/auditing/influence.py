@@ -16,6 +16,7 @@ import pandas as pd
 from joblib import Parallel, delayed
 
 from fairwise.auditing import checks
+from fairwise.auditing.audit import about_judges
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ class Influence:
     def tables(self, n: int = 3, *, least_change: float = 0.01, progress: Progress | None = None) -> InfluenceTables:
         """Without each judge, without each kind of judge, and without the ``n`` who change the error most."""
         judgments = self.search.data[2]
-        attributes = [str(name) for name in judgments.judge_attributes]
+        attributes = [str(name) for name in about_judges(judgments)]
         kinds = [name for name in attributes if len(_groups(judgments, name)) > 1]
         n = min(n, judgments.n_judges - 1)
         sizes = [judgments.n_judges, *(len(_groups(judgments, kind)) for kind in kinds), _searches(judgments, n)]

@@ -5,7 +5,7 @@ Also rules of a committee side by side: what each costs, and who is followed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -37,17 +37,18 @@ EVERYONE = "everyone"
 class Panel:
     """The judges as a group.
 
-    ``n_affected`` is None where nothing at all is known about the judges. ``designs`` counts rows by how their pair was
+    ``n_simulated`` of the judges are programs. ``n_affected`` of the others are affected by such decisions, as far as
+    the attribute ``affected`` says; it is not known of ``n_not_known``. ``designs`` counts rows by how their pair was
     chosen; ``n_not_counted`` of the rows only measure reliability or were answered anew.
     """
 
     n_judges: int
+    n_simulated: int
     n_rows: int
     n_not_counted: int
     designs: dict[str, int]
-    attributes: pd.DataFrame
-    affected: tuple[str, ...]
-    n_affected: int | None
+    n_affected: int
+    n_not_known: int
     agreement: Agreement
     agreement_on_same: Agreement
     conflicts: Conflicts
@@ -56,17 +57,16 @@ class Panel:
     checks: CheckFailures
 
     @classmethod
-    def of(cls, judgments: Judgments, affected: Sequence[str]) -> Panel:
-        attributes = judgments.judge_attributes
-        frame = judgments.frame
+    def of(cls, judgments: Judgments, *, simulated: bool = False) -> Panel:
+        frame, affected = judgments.frame, [] if simulated else list(judgments.affected.values())
         return cls(
             n_judges=judgments.n_judges,
+            n_simulated=judgments.n_judges if simulated else len(judgments.simulated),
             n_rows=len(frame),
             n_not_counted=len(frame) - len(judgments.counted()),
             designs={str(name): int(count) for name, count in frame["design"].value_counts().items()},
-            attributes=attributes,
-            affected=tuple(affected),
-            n_affected=_affected(attributes, affected),
+            n_affected=affected.count(True),
+            n_not_known=affected.count(None),
             agreement=krippendorff_alpha(judgments),
             agreement_on_same=krippendorff_alpha(judgments, "same or not"),
             conflicts=find_conflicts(judgments),
@@ -74,14 +74,6 @@ class Panel:
             sides=position_bias(judgments),
             checks=check_failures(judgments),
         )
-
-
-def _affected(attributes: pd.DataFrame, affected: Sequence[str]) -> int | None:
-    if attributes.isna().to_numpy().all():
-        return None
-    marks = {value.casefold() for value in affected}
-    marked = attributes.astype(object).map(lambda value: str(value).casefold() in marks)
-    return int(marked.any(axis="columns").sum())
 
 
 def compare_rules(

@@ -149,9 +149,15 @@ def plain_error(model: Model, people: object, outcome: object) -> float:
     """
     error = model.certificate_.plain_error
     if np.isnan(error):
-        plain = _clone(model).set_params(group_constraints=None, judge_budgets=None, favorable_label=None)
-        error = plain.fit(people, np.asarray(outcome)).certificate_.plain_error
+        error = plain_clone(model).fit(people, np.asarray(outcome)).certificate_.plain_error
     return float(error)
+
+
+def plain_clone(model: Trained) -> Trained:
+    """Return an unfitted model with the same settings but for those that need judgments or groups."""
+    needless = {"group_constraints", "judge_budgets", "favorable_label"} & set(model.get_params(deep=False))
+    plain: Trained = _clone(model).set_params(**dict.fromkeys(needless))
+    return plain
 
 
 def unbound_model(model: Model, people: Any, outcome: object, judgments: Judgments) -> Model:

@@ -154,8 +154,7 @@ class SplitSide:
 
     def with_interval(self, confidence: float) -> SplitSide:
         """The same with intervals: people vary for error, judges, pairs or people (``by``) for the rest."""
-        everyone = Units(self.errors[:, None], np.ones((len(self.errors), 1)), np.ones(1))
-        of_error = _variation(everyone, everyone)
+        of_error = _variation_of_mean(self.errors)
         pairs = _units(self.averages, self.averages.pair)
         if self.ends is not None:
             of_answers = _variation_over_people(self.averages, self.ends, pairs)
@@ -169,6 +168,15 @@ class SplitSide:
         if self.by == "judge":
             covered[1:] &= varied.units[1:] >= LEAST_JUDGES
         return replace(self, low=np.where(nothing, np.nan, low), high=np.where(nothing, np.nan, high), covered=covered)
+
+
+def mean_interval(values: FloatArray, confidence: float) -> tuple[float, float, float]:
+    """The mean of numbers from 0 to 1, one for each person, and the ends of its interval; NaN for fewer than two."""
+    varied, mean = _variation_of_mean(values), np.array([values.mean()])
+    if len(values) < 2:
+        return float(mean[0]), np.nan, np.nan
+    low, high = ends(mean, varied.variance, varied.degrees, varied.units, np.ones(1), confidence)
+    return float(mean[0]), float(low[0]), float(high[0])
 
 
 def largest_values(averages: AnswerMeans) -> FloatArray:
@@ -228,6 +236,11 @@ def _classes_of_disjoint_pairs(pair: IntArray, a: IntArray, b: IntArray) -> int:
 def _units(averages: AnswerMeans, unit: IntArray) -> Units:
     every = Units.of(averages, unit)
     return Units(every.numerator[:, _CHOSEN], every.denominator[:, _CHOSEN], every.largest[_CHOSEN])
+
+
+def _variation_of_mean(values: FloatArray) -> _Variation:
+    everyone = Units(values[:, None], np.ones((len(values), 1)), np.ones(1))
+    return _variation(everyone, everyone)
 
 
 def _variation(units: Units, pairs: Units) -> _Variation:

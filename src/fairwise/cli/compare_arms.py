@@ -200,7 +200,7 @@ def _of_study(folder: Path, database: str | None, model: ModelOptions) -> _Given
         raise InputError(f"--learn: {folder} was made without --outcome, so nothing can be learned")
     with snapshot(database_of(folder, database), folder) as connection:
         table = judgments(connection)
-        known = judges(connection, study.settings.arms).set_index("judge")
+        known = judges(connection, study.settings).set_index("judge")
         reasons, closed = shown_reasons(connection), standing(connection).state == StudyState.CLOSED
     people = study.people()
     # A study draws arms for participants; rooms are where some of them met.

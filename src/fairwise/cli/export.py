@@ -60,7 +60,7 @@ def export(
         people = participant_counts(connection)
         table = judgments(connection, finished_only=finished_only, with_excluded=with_excluded)
         written = texts(connection, finished_only=finished_only, with_excluded=with_excluded)
-        who = judges(connection, study.settings.arms, finished_only=finished_only, with_excluded=with_excluded)
+        who = judges(connection, study.settings, finished_only=finished_only, with_excluded=with_excluded)
         if bundle is not None:
             write_output(bundle, lambda draft: write_bundle(draft, study, connection, coarse=coarse), private=True)
     if people.fingerprint != study.fingerprint:

@@ -71,7 +71,10 @@ class Certificate(EqualNan):
     """What share of those is wrong, at most (95 %)."""
 
     simulated: bool = False
-    """Whether the judges are simulated, as far as their names tell: no real person was asked."""
+    """Whether all judges are simulated: no real person was asked."""
+
+    n_simulated: int = 0
+    """How many judges are simulated, as far as their names or their attribute ``simulated`` tell."""
 
     max_classifiers: int | None = None
     """How many classifiers this model was allowed, if that was limited; the bound is about any number of them."""

@@ -42,6 +42,8 @@ class PairRows:
         ``(E,)`` each: answer ``entry_answer[e]`` put row ``entry_row[e]`` in force.
     answer_pair
         A number for each answer's unordered pair, the same for the same two people.
+    simulated
+        Judges that are programs.
     """
 
     people: pd.Index
@@ -52,6 +54,7 @@ class PairRows:
     entry_row: IntArray
     entry_answer: IntArray
     answer_pair: IntArray
+    simulated: frozenset[Any] = frozenset()
 
     def __len__(self) -> int:
         return len(self.reference)
@@ -84,6 +87,7 @@ class PairRows:
             entry_row=entry_row.astype(np.intp),
             entry_answer=entry_answer.astype(np.intp),
             answer_pair=np.minimum(a, b) * n_shown + np.maximum(a, b),
+            simulated=judgments.simulated,
         )
 
     @property

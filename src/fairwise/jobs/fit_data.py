@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
+from fairwise.judgments.table import AFFECTED, SIMULATED
 from fairwise.store.arm_tables import SecondRound, finished_second_round, silent_arm
 from fairwise.store.export import judge_name, judges, judgments, who_answered
 from fairwise.store.jobs import Job, note_participants
@@ -23,6 +24,7 @@ from fairwise.study.arms import Arm
 from fairwise.study.decisions import Amount, Decision, OutcomeWords
 from fairwise.study.fit_choices import FitChoices
 from fairwise.study.folder import StudyFolder
+from fairwise.study.settings import StudySettings
 from fairwise.tables.ids import text_of
 from fairwise.tables.output import write_whole
 
@@ -30,9 +32,6 @@ MEANT = "meant.parquet"
 """Answers as a fit uses them where it also uses what people mean: with weights, and with predicted ones."""
 
 _ANSWERS, _RELATIONS, _ARMS, _REASONS = "judgments.parquet", "judges.parquet", "arms.parquet", "reasons.parquet"
-SIMULATED = " (simulated)"
-"""What stands behind the relation of a simulated participant."""
-
 _NO_ANSWER = "There is no answer yet that a model could follow."
 _NOBODY_LEFT = "Everyone whose answers it was made from has withdrawn, was erased or excluded. Make a new model."
 
@@ -48,15 +47,11 @@ class FitData:
     begun: datetime
     title: str
     question: str
-    simulated: bool
     labels: Mapping[str, str]
     """What participants read instead of the columns' names."""
 
     decisions: tuple[Decision, ...] = ()
     """What may be decided, where that is not one of two things."""
-
-    affected: tuple[str, ...] = ("affected",)
-    """Relations to the decision that mean to be affected by it."""
 
     second_round: SecondRound | None = None
     """Where people were asked again after they were shown what others said, and that is over."""
@@ -112,15 +107,18 @@ class FitData:
 def read_fit_data(job: Job, folder: Path, store: Store, kept: Path) -> FitData:
     """Check what is asked and read what it needs; `kept` holds the answers with which the job was first begun."""
     study = StudyFolder.open(folder)
-    settings, about = FitChoices.checked(job.settings, study), study.settings
+    settings, about = FitChoices.of_job(job.settings, study), study.settings
     talked = about.deliberation
     again = partial(finished_second_round, arms=about.arms, rooms=talked.rooms) if talked.on or talked.rooms else None
     if not (kept / _RELATIONS).exists():
-        who = who_answered(finished_only=settings.finished_only)
+        # Of a job that is made again only those are taken who were in it before.
+        with_simulated = settings.include_simulated or about.simulated or job.restarts > 0
+        who = who_answered(finished_only=settings.finished_only, with_simulated=with_simulated)
         numbers = store.change_now(partial(note_participants, job=job, who=who))
         if not numbers:
             raise InputError(_NOBODY_LEFT if job.restarts else _NO_ANSWER)
-        store.read_now(lambda connection: _keep(connection, settings, set(map(judge_name, numbers)), kept, again))
+        names = set(map(judge_name, numbers))
+        store.read_now(lambda connection: _keep(connection, settings, about, names, kept, again))
     people = study.people()
     words = {relation.name: relation.words for relation in about.relations}
     relations = pd.read_parquet(kept / _RELATIONS).set_index("judge").replace({"relation": words})
@@ -136,10 +134,8 @@ def read_fit_data(job: Job, folder: Path, store: Store, kept: Path) -> FitData:
         job.started_at,
         about.title,
         about.question,
-        about.simulated,
         {column.name: column.label for column in about.columns},
         about.decisions,
-        ("affected", words.get("affected", "affected")),
         None if again is None else _kept_second_round(about.arms, kept),
         about.amount,
         about.outcome_words,
@@ -162,6 +158,7 @@ FEWEST = 5
 def _keep(
     connection: Connection,
     settings: FitChoices,
+    study: StudySettings,
     names: set[str],
     kept: Path,
     again: Callable[[Connection], SecondRound | None] | None,
@@ -171,12 +168,12 @@ def _keep(
     if not len(answers.counted()):
         raise InputError(_NO_ANSWER)
     answers.write(kept / _ANSWERS)
-    everyone = judges(connection)
+    everyone = judges(connection, study)
     about = everyone[everyone["judge"].isin(answers.judges)]
-    # A program is nothing to the decision, whatever it said: it is never counted among those who are affected.
-    simulated = (about["simulated"] == "yes") & about["relation"].notna()
-    about = about.assign(relation=about["relation"].mask(simulated, about["relation"] + SIMULATED))
-    known = ["relation"] if about["relation"].notna().any() else []
+    # A program is nothing to the decision, whatever it said.
+    simulated = (about[SIMULATED] == "yes") & about["relation"].notna()
+    about = about.assign(relation=about["relation"].mask(simulated, about["relation"] + " (simulated)"))
+    known = [name for name in ("relation", SIMULATED, AFFECTED) if name in about and about[name].notna().any()]
     about = _without_few(about)
     asked = [name for name in about if str(name).startswith(PREFIX) and len(set(about[name].dropna())) > 1]
     about = about[["judge", *known, *asked]]

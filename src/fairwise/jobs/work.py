@@ -18,12 +18,12 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from fairwise import __version__
-from fairwise.auditing import AnswerBands, Effects, HeldOut, answer_bands, frontier
-from fairwise.auditing import held_out as measure_held_out
+from fairwise.auditing import AnswerBands, Effects, answer_bands, frontier, held_out_errors
 from fairwise.auditing.decisions import chances, outcome_numbers, person_costs
 from fairwise.auditing.error_measure import is_of_amounts
 from fairwise.auditing.frontier import certified_row, followed_row
 from fairwise.auditing.influence import Influence, InfluenceTables
+from fairwise.constraints.new_people import HeldOutErrors
 from fairwise.constraints.pairs import asked_rows
 from fairwise.constraints.violations import status_counts
 from fairwise.errors import InfeasibleError, InputError
@@ -99,16 +99,13 @@ def fit(data: FitData) -> Files:
         return _contents(folder)
 
 
-def held_out(data: FitData) -> HeldOut | None:
-    """How such a model does on people it was not made from; None of amounts, and of too few answers to split."""
-    model = _model(data)
-    if isinstance(model, PairwiseFairRegressor):
-        return None
+def held_out(data: FitData) -> HeldOutErrors | None:
+    """How such a model does on people it was not made from; None where there is too little to leave some out."""
     more: dict[str, Any] = {} if data.groups is None else {"fit_params": {"sensitive_features": data.groups}}
     more |= {"n_repeats": SPLITS, "deterministic": data.settings.deterministic}
     try:
         with _one_thread():
-            return measure_held_out(model, data.people, data.outcome, data.judgments, **more)
+            return held_out_errors(_model(data), data.people, data.outcome, data.judgments, **more)
     except InputError:
         return None
 
@@ -232,7 +229,7 @@ def talking(data: FitData) -> Effects:
         return talking_did(data, _model(data))
 
 
-def artefacts(data: FitData, files: Files, held_out: HeldOut | None, talked: Effects | None = None) -> Files:
+def artefacts(data: FitData, files: Files, held_out: HeldOutErrors | None, talked: Effects | None = None) -> Files:
     """Summary, report and scores of a finished fit, from the files of its model and perhaps its frontier."""
     model, curve, prices = _load_model(files), None, None
     if FRONTIER in files:
@@ -251,11 +248,9 @@ def artefacts(data: FitData, files: Files, held_out: HeldOut | None, talked: Eff
             question=data.question,
             title=f"{data.title}: {data.settings.name}",
             date=f"{data.begun:%Y-%m-%d}",
-            simulated=data.simulated,
             labels=data.label_words,
             unit="" if data.amount is None else data.amount.unit,
             columns=data.labels,
-            affected=data.affected,
             held_out=held_out,
             influence=_influence_of(files),
             effects=talked,
@@ -282,6 +277,7 @@ def _summary(data: FitData, model: Model, found: Findings) -> dict[str, Any]:
     return {
         "settings": data.settings.model_dump(mode="json"),
         "judges": data.judgments.n_judges,
+        "headline": asdict(found.headline),
         "answers": len(data.judgments.asked().counted()),
         "people": len(data.people),
         "certificate": asdict(model.certificate_),

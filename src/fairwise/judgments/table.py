@@ -49,6 +49,11 @@ Records: TypeAlias = pd.DataFrame | IntoDataFrame | Sequence[Mapping[str, Any]] 
 
 MEASURED_ONLY = (PairDesign.REPEAT.value, PairDesign.CHECK.value)
 
+SIMULATED, AFFECTED = "simulated", "affected"
+"""Attributes of judges, yes or no: whether they are programs, and whether such decisions affect them."""
+
+_YES_OR_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+
 
 class Judgments:
     """What judges said about pairs of people: one row per judge, unordered pair, round and design.
@@ -182,6 +187,26 @@ class Judgments:
         return None if self._checked.panel is None else self._checked.panel.copy()
 
     @property
+    def simulated(self) -> frozenset[Any]:
+        """Judges that are programs: their names begin with ``simulated``, or their attribute ``simulated`` is yes."""
+        marked = self._marks(SIMULATED)
+        return frozenset(judge for judge in self.judges if marked.get(judge) or are_simulated([judge]))
+
+    @property
+    def affected(self) -> dict[Any, bool | None]:
+        """Whether such decisions affect each judge, by the attribute ``affected``: yes, no, or None for not known.
+
+        Nothing affects a simulated judge, of whom it is not said.
+        """
+        marked, simulated = self._marks(AFFECTED), self.simulated
+        return {judge: marked.get(judge) for judge in self.judges if judge not in simulated}
+
+    def _marks(self, attribute: str) -> dict[Any, bool | None]:
+        known = self._checked.judge_attributes
+        cells = known[attribute].dropna() if attribute in known else pd.Series(dtype=object)
+        return {judge: _YES_OR_NO.get(text_of(cell).casefold()) for judge, cell in cells.items()}
+
+    @property
     def has_ordered(self) -> bool:
         """Whether any answer that counts is an ordered one, for which the favourable label must be known."""
         ordered = [str(answer) for answer in Answer if answer.ordered]
@@ -284,7 +309,7 @@ class Judgments:
         One row per pair, of the judge ``"panel"`` (``"simulated-panel"`` of simulated ones). The rules: ``"majority"``,
         ``{"quota": 0.6}``, ``{"veto": {"relation": "affected"}}``, ``{"one_vote_per": "relation"}``.
         """
-        return type(self)(aggregate(self._checked, rule, SIMULATED_PANEL if are_simulated(self.judges) else PANEL))
+        return type(self)(aggregate(self._checked, rule, SIMULATED_PANEL if self._all_simulated else PANEL))
 
     def about(self, people: People | IntoDataFrame, *, id: str | None = None) -> Self:  # noqa: A002
         """Return the same judgments, matched to these people and carrying their rows."""
@@ -309,7 +334,11 @@ class Judgments:
 
     @property
     def _judge(self) -> str:
-        return "simulated judge" if are_simulated(self.judges) else "judge"
+        return "simulated judge" if self._all_simulated else "judge"
+
+    @property
+    def _all_simulated(self) -> bool:
+        return 0 < self.n_judges == len(self.simulated)
 
     def __repr__(self) -> str:
         rows, predicted = self._asked_rows(), self.n_predicted

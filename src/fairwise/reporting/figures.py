@@ -72,18 +72,19 @@ def draw_figures(findings: Findings, words: Words = ENGLISH, *, named: bool = Fa
 def message_figure(findings: Findings, words: Words) -> Drawing:
     """How often each way of deciding is wrong, and how much of that is what following people costs."""
     say, told = words.translate, ErrorWords(findings.measure, words)
-    ways = [(say("Following what people asked for"), findings.certificate.error, ACCENT)]
-    if findings.plain_error is not None:
-        ways.insert(0, (say("Without what they asked for"), findings.plain_error, SOFT))
-    if findings.guess_error is not None:
-        ways.append((say("Always “{label}”").format(label=findings.guess_label), findings.guess_error, SOFT))
+    error, plain, constant = findings.headline.compared
+    ways = [(say("Following what people asked for"), error, ACCENT)]
+    if plain is not None:
+        ways.insert(0, (say("Without what they asked for"), plain, SOFT))
+    if constant is not None:
+        ways.append((say("Always “{label}”").format(label=findings.guess_label), constant, SOFT))
     names = [wrapped(name, 22, 3) for name, _, _ in ways]
+    intervals = _intervals(findings, [error for _, error, _ in ways])
 
     def paint(figure: Figure) -> list[Tooltip]:
         axes, points = figure.add_subplot(), []
-        for place, (name, error, color) in enumerate(ways):
+        for place, ((name, error, color), (low, high)) in enumerate(zip(ways, intervals, strict=True)):
             axes.barh(place, error, height=0.62, color=color)
-            low, high = findings.interval(error)
             _whisker(axes, low, high, place)
             label = told.short(error)
             annotate(axes, label, (high, place), (6, 0), INK, va="center", fontsize=13, fontweight="bold")
@@ -91,7 +92,7 @@ def message_figure(findings: Findings, words: Words) -> Drawing:
             points.append(Tooltip(axes, error, place, text))
         _draw_cost(axes, findings, words)
         _rows(axes, names)
-        axes.set_xlim(0, 1.12 * max(findings.interval(error)[1] for _, error, _ in ways))
+        axes.set_xlim(0, 1.12 * max(high for _, high in intervals))
         axes.set_xlabel(told.name)
         axes.set_ylabel(say("Way of deciding"))
         _count_axis(axes, told)
@@ -110,9 +111,18 @@ def message_figure(findings: Findings, words: Words) -> Drawing:
     )
 
 
+def _intervals(findings: Findings, errors: Sequence[float]) -> list[tuple[float, float]]:
+    """Of the errors of the first page: as measured on new people, or of other people like those of the fit."""
+    held = findings.held_out
+    if held is None:
+        return [findings.interval(error) for error in errors]
+    ends = [(one.low, one.high) for one in (held.plain, held, held.constant)]
+    return [(error, error) if isnan(high) else (low, high) for error, (low, high) in zip(errors, ends, strict=True)]
+
+
 def _draw_cost(axes: Axes, findings: Findings, words: Words) -> None:
     """The part of the model's bar that following people adds, where it adds any."""
-    error, plain = findings.certificate.error, findings.plain_error
+    error, plain, _ = findings.headline.compared
     told = ErrorWords(findings.measure, words)
     if plain is None or told.shows(error, plain) <= 0:
         return

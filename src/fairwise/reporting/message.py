@@ -8,7 +8,7 @@ from fairwise.numbers import share_difference
 from fairwise.reporting.measures import ErrorWords
 
 if TYPE_CHECKING:
-    from fairwise.auditing.findings import Findings
+    from fairwise.auditing.findings import Findings, Headline
     from fairwise.reporting.words import Words
 
 
@@ -16,7 +16,7 @@ def message(findings: Findings, words: Words) -> str:
     """What was followed and what that costs, who asked, how good the model is, and how sure that is."""
     sentences = [
         _cost(findings, words),
-        _affected(findings, words),
+        affected(findings.headline, words),
         _constant(findings, words),
         *_caution(findings, words),
     ]
@@ -24,24 +24,22 @@ def message(findings: Findings, words: Words) -> str:
 
 
 def _cost(findings: Findings, words: Words) -> str:
-    say, overall, n = words.translate, findings.audit.overall, findings.panel.n_judges
-    asked, missed = int(overall["in_force"].loc["value"]), int(overall["not_followed"].loc["value"])
+    say, headline = words.translate, findings.headline
+    n, asked, followed = headline.participants, headline.asked, headline.followed
+    people = words.people(n, headline.simulated)
     if not asked:
         nobody = words.ngettext(
             "{people} was asked, and asked for nothing.", "{people} were asked, and nobody asked for anything.", n
         )
-        begun, free = nobody.format(people=words.people(n, simulated=findings.simulated)), say("So the model is free.")
+        begun, free = nobody.format(people=people), say("So the model is free.")
         return f"{begun} {free} {_error_alone(findings, words)}"
-    if findings.simulated:
-        what = words.ngettext("what {count} simulated person asked for", "what {count} simulated people asked for", n)
-    else:
-        what = words.ngettext("what {count} person asked for", "what {count} people asked for", n)
-    names = {"what": what.format(count=words.counted(n))}
-    names["share"] = f"{words.short_in_100((asked - missed) / asked)}\N{NO-BREAK SPACE}%"
+    what = words.ngettext("what {people} asked for", "what {people} asked for", n).format(people=people)
+    names = {"what": what, "share": f"{words.short_in_100(followed / asked)}\N{NO-BREAK SPACE}%"}
+    missed = followed < asked
     begun = (say("The model follows {share} of {what}.") if missed else say("The model follows {what}.")).format(
         **names
     )
-    if findings.plain_error is None:
+    if headline.compared[1] is None:
         return f"{begun} {_error_alone(findings, words)}"
     if not findings.measure.is_share:
         return f"{begun} {_mean_cost(findings, words)}"
@@ -49,7 +47,7 @@ def _cost(findings: Findings, words: Words) -> str:
 
 
 def _error_alone(findings: Findings, words: Words) -> str:
-    error = findings.certificate.error
+    error = findings.headline.compared[0]
     if findings.measure.is_share:
         wrong = words.short_in_100(error)
         return words.translate("It is wrong {wrong} times in 100.").format(wrong=wrong)
@@ -59,7 +57,7 @@ def _error_alone(findings: Findings, words: Words) -> str:
 
 def _mean_cost(findings: Findings, words: Words) -> str:
     """What decisions cost with and without what people asked for."""
-    told, error, plain = ErrorWords(findings.measure, words), findings.certificate.error, findings.plain_error
+    told, (error, plain, _) = ErrorWords(findings.measure, words), findings.headline.compared
     assert plain is not None
     names = {"measure": told.name, "error": told.error(error), "without": told.error(plain)}
     if told.shows(error, plain):
@@ -72,7 +70,8 @@ def _mean_cost(findings: Findings, words: Words) -> str:
 def _of_mean(findings: Findings, words: Words) -> str:
     """Of several rules that say amounts people get the mean, which misses less than one drawn by lot."""
     told, proved = ErrorWords(findings.measure, words), findings.certificate
-    if findings.amounts is None or not told.shows(proved.error, proved.mean_error):
+    measured = findings.held_out is not None  # then on other people than what is proved
+    if findings.amounts is None or measured or not told.shows(proved.error, proved.mean_error):
         return ""
     text = words.translate("That is of rules drawn by lot; the mean that people are given misses by less: {error}.")
     return f" {text.format(error=told.error(proved.mean_error))}"
@@ -80,7 +79,7 @@ def _of_mean(findings: Findings, words: Words) -> str:
 
 def _wrong_decisions(findings: Findings, words: Words, names: dict[str, str], begun: str | None) -> str:
     """How many more decisions are wrong; ``begun`` says how much is followed, where that is not all."""
-    say, error, plain = words.translate, findings.certificate.error, findings.plain_error
+    say, (error, plain, _) = words.translate, findings.headline.compared
     assert plain is not None
     cost = share_difference(error, plain)
     names |= {
@@ -118,40 +117,56 @@ def _wrong_decisions(findings: Findings, words: Words, names: dict[str, str], be
     return costs.format(**names)
 
 
-def _affected(findings: Findings, words: Words) -> str:
+def affected(headline: Headline, words: Words) -> str:
     """Whether those who were asked are touched by such decisions themselves."""
-    say, n, affected = words.translate, findings.panel.n_judges, findings.panel.n_affected
-    if findings.simulated:
-        return say("No real person was asked.")
-    if affected is None:
-        return say("Nobody asked them if such decisions affect them.")
-    if n == 1:
-        return say("This person is affected too.") if affected else say("This person is not affected.")
-    if not affected:
-        return say("None of the {all} is affected.").format(all=words.counted(n))
-    if affected == n:
-        return say("All {all} are affected themselves.").format(all=words.counted(n))
-    some = words.ngettext(
-        "{count} of the {all} is affected too.", "{count} of the {all} are affected themselves.", affected
-    )
-    return some.format(count=words.counted(affected), all=words.counted(n))
+    say, count, unknown = words.translate, headline.affected, headline.affected_not_known
+    real = headline.participants - headline.simulated
+    everyone = words.counted(real)
+    if headline.simulated:
+        everyone = words.ngettext("{count} real person", "{count} real people", real).format(count=everyone)
+    if not real:
+        text = say("No real person was asked.")
+    elif unknown == real:
+        text = say("Whether such decisions affect them is not known.")
+    elif unknown:
+        text = say("Such decisions affect {count} of the {all}, and not {others}; of {unknown} that is not known.")
+    elif headline.simulated:
+        text = say("Such decisions affect {count} of the {all}.")
+    elif real == 1:
+        text = say("This person is affected too.") if count else say("This person is not affected.")
+    elif not count:
+        text = say("None of the {all} is affected.")
+    elif count == real:
+        text = say("All {all} are affected themselves.")
+    else:
+        text = words.ngettext(
+            "{count} of the {all} is affected too.", "{count} of the {all} are affected themselves.", count
+        )
+    counts = {"count": count, "others": real - count - unknown, "unknown": unknown}
+    return text.format(all=everyone, **{name: words.counted(number) for name, number in counts.items()})
 
 
 def _constant(findings: Findings, words: Words) -> str:
     """Against the simplest rule there is: to say the same of everyone."""
-    say, guess = words.translate, findings.guess_error
+    say, (error, _, guess), held = words.translate, findings.headline.compared, findings.held_out
     if guess is None:
         return ""
+    is_beaten = held is None or "constant" not in held.not_beaten
     if not findings.measure.is_share:
         told = ErrorWords(findings.measure, words).error(guess)
-        return say("Always saying “{label}” would make it {guess}.").format(label=findings.guess_label, guess=told)
-    better = share_difference(guess, findings.certificate.error)
+        sentence = say("Always saying “{label}” would make it {guess}.")
+        if not is_beaten:
+            sentence = say("The model is not clearly better than always saying “{label}”: {guess}.")
+        return sentence.format(label=findings.guess_label, guess=told)
+    better = share_difference(guess, error)
     names = {
         "label": findings.guess_label,
         "better": words.number(better.normalize() + 0),
         "guess": words.short_in_100(guess),
     }
-    if better > 0:
+    if better > 0 and not is_beaten:
+        sentence = say("The model is not clearly better than always saying “{label}”: that is wrong {guess} times in 100.")
+    elif better > 0:
         sentence = say("The model beats always saying “{label}” by {better} in 100.")
     elif better == 0:
         sentence = say("It does not beat always saying “{label}”: that too is wrong {guess} times in 100.")
@@ -162,14 +177,14 @@ def _constant(findings: Findings, words: Words) -> str:
 
 def _caution(findings: Findings, words: Words) -> list[str]:
     """What the numbers above do not promise."""
-    cautions = []
-    if findings.held_out is not None and not findings.measure.is_share:
-        expected = ErrorWords(findings.measure, words).error(findings.held_out.error)
-        cautions.append(words.translate("For new people, expect about {expected}.").format(expected=expected))
-    elif findings.held_out is not None:
-        expected = words.short_in_100(findings.held_out.error)
-        sentence = words.translate("For new people, expect it to be wrong {expected} times in 100.")
-        cautions.append(sentence.format(expected=expected))
+    say, held, cautions = words.translate, findings.held_out, []
+    if held is None:
+        cautions.append(say("All this is about the people the model was made from. With new people it may do worse."))
+    else:
+        told = ErrorWords(findings.measure, words)
+        if "plain" in held.not_beaten and told.shows(held.error, held.plain.error) <= 0:
+            cautions.append(say("It is not clearly more accurate than without what they asked for."))
+        cautions.append(say("All errors here were measured on people left out when such models were made."))
     if findings.certificate.kind != "exact":
-        cautions.append(words.translate("There may be a better model: no proof rules that out."))
+        cautions.append(say("There may be a better model: no proof rules that out."))
     return cautions

@@ -21,7 +21,7 @@ import pandas as pd
 from markupsafe import Markup, escape
 
 from fairwise import templates
-from fairwise.auditing.findings import Findings
+from fairwise.auditing.findings import Findings, Headline
 from fairwise.auditing.intervals import LEAST_JUDGES, LEAST_PAIRS
 from fairwise.errors import InputError
 from fairwise.languages import marked
@@ -29,7 +29,7 @@ from fairwise.numbers import share_difference
 from fairwise.reporting.annex_figures import SHARES, at_share, has_any, in_order
 from fairwise.reporting.figures import FEW_PEOPLE, MOST_GROUPS, draw_figures
 from fairwise.reporting.measures import ErrorWords, TreatmentWords
-from fairwise.reporting.message import message
+from fairwise.reporting.message import affected, message
 from fairwise.reporting.sentences import group_rule
 from fairwise.reporting.words import ENGLISH, Words, capitalised, languages, words_in
 
@@ -47,7 +47,7 @@ LONG_TABLE = 15
 MOST_RULES = 20  # whoever wants more of a model's rules wants them in a file
 _FILTERS = (
     *("percent", "in_100", "points", "points_above", "largest_difference", "decimal", "interval", "listed", "counted"),
-    *("coefficient", "setting", "answer", "design", "group", "price", "sentence", "answers", "design_name"),
+    *("people", "coefficient", "setting", "answer", "design", "group", "price", "sentence", "answers", "design_name"),
 )
 
 SECTIONS = (
@@ -85,7 +85,8 @@ def render(
     words = _words(language)
     findings = findings_in(findings, words)
     drawn = draw_figures(findings, words, named=case_details) if drawings is None else drawings
-    gains, plain, errors = findings.gains, findings.plain_error, ErrorWords(findings.measure, words)
+    gains, errors = findings.gains, ErrorWords(findings.measure, words)
+    error, plain, _ = findings.headline.compared
     few = (
         []
         if gains is None
@@ -98,11 +99,13 @@ def render(
         annex=ANNEX if findings.effects is None else (*ANNEX, TALKING),
         words=words,
         simulated=findings.simulated,
+        notice=_some_simulated(findings.headline, words),
         f=findings,
         message=message(findings, words),
+        affected=affected(findings.headline, words),
         errors=errors,
         treatment=TreatmentWords(findings, words),
-        costs=plain is not None and errors.shows(findings.certificate.error, plain) > 0,
+        costs=plain is not None and errors.shows(error, plain) > 0,
         few=few,
         crowded=gains is not None and bool((gains["attribute"].value_counts() > MOST_GROUPS).any()),
         named=case_details,
@@ -111,6 +114,18 @@ def render(
             findings.price_by_judge[["price"]], how="left", left_on="judge", right_index=True
         ),
     )
+
+
+def _some_simulated(headline: Headline, words: Words) -> str:
+    """What stands above a report about simulated and real people."""
+    if not 0 < headline.simulated < headline.participants:
+        return ""
+    text = words.ngettext(
+        "{simulated} of the {all} participants is simulated: a program, whose answers are nobody’s opinion.",
+        "{simulated} of the {all} participants are simulated: programs, whose answers are nobody’s opinion.",
+        headline.simulated,
+    )
+    return text.format(simulated=words.counted(headline.simulated), all=words.counted(headline.participants))
 
 
 def _words(language: str) -> Words:
@@ -160,7 +175,6 @@ def _environment(package: str, words: Words) -> Environment:
     environment.filters |= {name: getattr(words, name) for name in _FILTERS} | {
         "above": share_difference,
         "capitalised": capitalised,
-        "people": lambda number, simulated: words.people(number, simulated=simulated),
         "shown": words.value,
         "breakable": _breakable,
         "records": _records,

@@ -62,13 +62,15 @@ class Words:
         """So many answers."""
         return self.ngettext("{count} answer", "{count} answers", number).format(count=self.counted(number))
 
-    def people(self, number: int, *, simulated: bool) -> str:
-        """So many of those who were asked, who are called simulated where they are."""
-        if simulated:
+    def people(self, number: int, simulated: int) -> str:
+        """So many of those who were asked, and how many of them are simulated."""
+        if simulated and simulated == number:
             words = self.ngettext("{count} simulated person", "{count} simulated people", number)
+        elif simulated:
+            words = self.translate("{count} people ({simulated} of them simulated)")
         else:
             words = self.ngettext("{count} person", "{count} people", number)
-        return words.format(count=self.counted(number))
+        return words.format(count=self.counted(number), simulated=self.counted(simulated))
 
     def percent(self, share: float | None, digits: int = 1) -> str:
         """0.345 is 34.5 %."""

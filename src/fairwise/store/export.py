@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import pandas as pd
 import sqlalchemy as sa
 
 from fairwise.judgments import Judgments
+from fairwise.judgments.table import AFFECTED, SIMULATED
 from fairwise.store.answer_batch import HAS_ANSWERED
 from fairwise.store.answers import HAS_ANSWER, LAST_OF_EACH_ROUND
 from fairwise.store.exclusions import IS_EXCLUDED
@@ -25,8 +26,8 @@ from fairwise.store.tables import (
     rooms,
     study,
 )
-from fairwise.study.arms import Arm
 from fairwise.study.designs.schedules import block_size
+from fairwise.study.settings import StudySettings
 from fairwise.study.stages import Stage
 
 # Where a spreadsheet begins a cell, whatever the language of its system: quotes of a table with commas mean nothing to
@@ -37,7 +38,7 @@ _IS_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 _DEFUSED = re.compile(f"{_CELL}'")
 _COLUMNS = ["judge", "a", "b", "answer", "round", "design", "seconds", "answered_at", "selection_probability"]
 
-_JUDGES = ["judge", "relation", "came_by", "room", "language", "check_tries", "simulated", "arm", "block"]
+_JUDGES = ["judge", "relation", "came_by", "room", "language", "check_tries", SIMULATED, "arm", "block"]
 
 EXCLUDED = "excluded"
 """The column that marks excluded people, where they are wanted: yes or no."""
@@ -75,13 +76,18 @@ def judgments(connection: sa.Connection, *, finished_only: bool = False, with_ex
 
 
 def judges(
-    connection: sa.Connection, arms: Sequence[Arm] = (), *, finished_only: bool = False, with_excluded: bool = False
+    connection: sa.Connection,
+    settings: StudySettings | None = None,
+    *,
+    finished_only: bool = False,
+    with_excluded: bool = False,
 ) -> pd.DataFrame:
     """What is known about those who answered: their relation to the decision, how they came, their language, their arm.
 
     So is what they answered to the study's own questions, in columns ``question_NAME``, but for what they wrote. With
-    the study's `arms` there is also the ``block`` in which each was assigned, as comparisons of arms need it. Where
-    nobody is in an arm there is no such column.
+    the study's `settings` there are also the ``block`` in which each was assigned, as comparisons of arms need it, and
+    ``affected``, whether such decisions affect them, where any relation says so; and all are simulated if the study is.
+    Where nobody is in an arm there is no such column.
     """
     query = (
         sa.select(
@@ -104,10 +110,16 @@ def judges(
     asked.index = asked.index.map(judge_name)
     table = _table(rows, _JUDGES, with_excluded)
     table = table.drop(columns="arm") if table["arm"].isna().all() else table
-    if arms and "arm" in table:
-        table["block"] = table["block"].astype("Int64") // block_size(arms)
+    if settings is not None and settings.arms and "arm" in table:
+        table["block"] = table["block"].astype("Int64") // block_size(settings.arms)
     else:
         table = table.drop(columns="block")
+    if settings is not None:
+        if settings.simulated:
+            table[SIMULATED] = "yes"
+        marks = {one.name: _YES_NO[one.affected] for one in settings.relations if one.affected is not None}
+        if marks:
+            table[AFFECTED] = table["relation"].map(marks).where(table[SIMULATED] == "no").astype(object)
     table = table.merge(asked, how="left", left_on="judge", right_index=True)
     return table.astype(dict.fromkeys(asked, object)).where(table.notna(), None) if len(asked.columns) else table
 
@@ -122,10 +134,17 @@ def _defused_words(cell: str) -> str:
     return cell if _IS_NUMBER.fullmatch(cell) else defused(cell)
 
 
-def who_answered(*, finished_only: bool = False) -> Query:
-    """Id and number of those whose answers are among the judgments, to be asked of the database."""
+def who_answered(*, finished_only: bool = False, with_simulated: bool = True) -> Query:
+    """Id and number of those whose answers are among the judgments, to be asked of the database.
+
+    Simulated ones may be left out as long as there are real ones.
+    """
     query = sa.select(participants.c.id, participants.c.number).where(HAS_ANSWERED)
-    return _of(query, finished_only=finished_only, with_excluded=False).order_by(participants.c.id)
+    query = _of(query, finished_only=finished_only, with_excluded=False)
+    if not with_simulated:
+        real = query.where(~participants.c.simulated)
+        query = query.where(~participants.c.simulated | ~real.correlate(None).exists())
+    return query.order_by(participants.c.id)
 
 
 def texts(connection: sa.Connection, *, finished_only: bool = False, with_excluded: bool = False) -> pd.DataFrame:
@@ -208,15 +227,24 @@ class ParticipantCounts:
     finished: int
     excluded: int
     fingerprint: str | None
+    simulated: int = 0
+    simulated_finished: int = 0
 
 
 def participant_counts(connection: sa.Connection) -> ParticipantCounts:
     """Those who withdrew are not among them."""
     excluded = sa.func.coalesce(sa.func.sum(sa.case((IS_EXCLUDED, 1), else_=0)), 0)
-    counts = sa.select(sa.func.count(), sa.func.count(participants.c.finished_at), excluded).select_from(participants)
+    program = participants.c.simulated
+    counts = sa.select(
+        sa.func.count(),
+        sa.func.count(participants.c.finished_at),
+        excluded,
+        sa.func.count(sa.case((program, 1))),
+        sa.func.count(sa.case((program, participants.c.finished_at))),
+    ).select_from(participants)
     fingerprint = connection.execute(sa.select(study.c.fingerprint)).scalar_one_or_none()
-    started, finished, left_out = connection.execute(counts).one()
-    return ParticipantCounts(started, finished, left_out, fingerprint)
+    started, finished, left_out, *simulated = connection.execute(counts).one()
+    return ParticipantCounts(started, finished, left_out, fingerprint, *simulated)
 
 
 def simulated_count(connection: sa.Connection) -> int:

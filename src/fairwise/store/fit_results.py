@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any, Protocol, Self, TypeVar
 
 from fairwise.constraints.certificate import Certificate
+from fairwise.constraints.new_people import HeldOutErrors
 from fairwise.numbers import in_100, points, quantity, share_difference
 
 
@@ -125,7 +126,13 @@ class Summary:
     held_out: float | None
     """How often such a model is wrong about people it was not made from; None where that was not measured."""
 
+    new_people: HeldOutErrors | None
+    """The same with what needs no answers beside it; None of fits of 0.2, which did not measure that."""
+
     judges: int
+    simulated: int
+    """How many of them are programs; fits of 0.2 do not say it of a part of them."""
+
     followed: int
     not_followed: int
     predicted: int = 0
@@ -144,10 +151,13 @@ class Summary:
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
         predicted, single = content.get("predicted") or {}, content.get("derandomization")
+        held_out, headline = content.get("held_out") or {}, content.get("headline") or {}
         return cls(
             Certificate.from_json(content["certificate"]),
             error_without=content["error_without_judgments"],
-            held_out=(content.get("held_out") or {}).get("error"),
+            held_out=held_out.get("error"),
+            new_people=HeldOutErrors.from_json(held_out) if "plain" in held_out else None,
+            simulated=headline.get("simulated", 0),
             without_chance=None if single is None else WithoutChance.from_json(single),
             decisions=tuple(DecisionResult(**one) for one in content.get("decisions", ())),
             predicted=predicted.get("answers", 0),
@@ -162,9 +172,16 @@ class Summary:
         return self.followed + self.not_followed
 
     @property
+    def compared(self) -> tuple[float, float]:
+        """Errors with and without the judgments, on new people where that was measured."""
+        if self.new_people is None:
+            return self.certificate.error, self.error_without
+        return self.new_people.error, self.new_people.plain.error
+
+    @property
     def cost(self) -> Decimal:
-        """How many more decisions in 100 are wrong than without the judgments, both as printed."""
-        return share_difference(self.certificate.error, self.error_without)
+        """How many more decisions in 100 are wrong than without the judgments, both of `compared` as printed."""
+        return share_difference(*self.compared)
 
     @property
     def left_to_gain(self) -> Decimal:

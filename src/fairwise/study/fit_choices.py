@@ -110,6 +110,9 @@ class FitChoices(SettingsTable):
     finished_only: Annotated[bool, Field(title="Whose answers count")] = False
     """Whether the answers of those who did not finish are left out."""
 
+    include_simulated: Annotated[bool, Field(title="Simulated participants")] = False
+    """Whether the answers of simulated participants count where there are also real ones."""
+
     case_details: Annotated[bool, Field(title="Ids and free texts in the report")] = False
     """Whether the report names ids of people and participants, and shows columns of free text."""
 
@@ -129,6 +132,11 @@ class FitChoices(SettingsTable):
         if study is not None:
             settings.check_for(study)
         return settings
+
+    @classmethod
+    def of_job(cls, stored: Mapping[str, object], study: StudyFolder | None = None) -> Self:
+        """Return the settings of a job; those of before 0.3 do not mention simulated participants, and include them."""
+        return cls.checked({"include_simulated": True, **stored}, study)
 
     def check_for(self, study: StudyFolder) -> None:
         """Refuse an outcome or a column that the study does not have."""

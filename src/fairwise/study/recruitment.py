@@ -372,6 +372,13 @@ class Relation(SettingsTable):
     most: Annotated[Annotated[int, Field(ge=0)] | None, Field(title="At most")] = None
     """How many such people may take part at most; 0 to screen them out; left out: any number."""
 
+    affected: Annotated[
+        bool | None,
+        Field(title="Affected by such decisions"),
+        Input(options={"": "not known", "yes": "yes", "no": "no"}),
+    ] = None
+    """Whether such decisions affect these people; left out: not known, and reports say so."""
+
 
 def filled(address: str, *, panel_id: str, session: str, code: str) -> str:
     """Return an address with its gaps filled.

@@ -44,7 +44,12 @@ from fairwise.study.toml import (
 
 TWO_ANSWERS = (Answer.SAME, Answer.NO_CONSTRAINT)
 _EXAMPLES = {
-    "relations": ("twice or more", 'name = "affected"', 'words = "Such a decision was made about me"'),
+    "relations": (
+        "twice or more",
+        'name = "applicant"',
+        'words = "Such a decision was made about me"',
+        "affected = true",
+    ),
     "arms": ("twice or more", 'name = "reversed"', 'buttons = "reversed"'),
     "questions": ("as often as needed", 'name = "age"', 'words = "How old are you?"', 'kind = "number"'),
 }

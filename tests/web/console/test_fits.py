@@ -479,3 +479,36 @@ def test_every_point_is_within_the_figure(etas: list[float]) -> None:
         assert figure.top <= y <= figure.bottom
     assert len({tick.words for tick in figure.upwards}) == len(figure.upwards)
     assert len({tick.words for tick in figure.across}) == len(figure.across)
+
+
+def on_new_people(error: float, plain: float, constant: float, least_gain: float) -> dict[str, Any]:
+    """Errors on people left out, as a summary holds them."""
+    others = {
+        name: {"error": other, "low": other - 0.05, "high": other + 0.05, "gain": other - error}
+        | {"gain_low": least_gain, "gain_high": 0.2}
+        for name, other in (("plain", plain), ("constant", constant))
+    }
+    return {"error": error, "training": 0.3, "low": 0.31, "high": 0.41, "splits": 3, **others}
+
+
+def test_numbers_on_new_people_lead_and_warn(console: Operating) -> None:
+    add_done(console, held_out=on_new_people(0.375, 0.36, 0.377, -0.02), headline={"simulated": 2})
+    add_done(console, held_out=on_new_people(0.3, 0.36, 0.4, 0.02), headline={"simulated": 3})
+    add_done(console)
+    doubtful, clear, old = (" ".join(console.get(f"/fits/{number}").text.split()) for number in (1, 2, 3))
+    assert "<strong>1.5 more wrong decisions in 100</strong>. Measured on new people." in doubtful
+    assert "On new people this model is not clearly better than:" in doubtful
+    assert "the same outcome for everyone: 37.7 wrong decisions in 100, with this model 37.5" in doubtful
+    assert "a model of the same kind without the answers: 36.0 wrong decisions in 100" in doubtful
+    assert "3 participants, 2 of them simulated." in doubtful
+    assert "not clearly better" not in clear + old
+    assert "from the answers of 3 simulated participants, and of no real person." in clear
+    assert "on the people it was learned from" in old
+    listed = console.get("/fits").text
+    assert ("2 of 3 simulated" in listed, "3 of 3 simulated" in listed) == (True, True)
+    assert console.post("/fits/1/choose").status_code == 200
+    results = console.get("/results").text
+    assert "2 of them simulated" in results
+    assert "not clearly better" in results
+    compared = console.get("/fits/compare?a=1&b=2").text
+    assert re.search(r"Simulated participants among them</th>\s*<td>2</td>\s*<td>3</td>", compared)

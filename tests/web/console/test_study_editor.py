@@ -204,14 +204,19 @@ def test_relations_recruitment_columns_and_languages(plain_console: Operating) -
         "relations.0.name": "affected",
         "relations.0.words": "It was made about me",
         "relations.0.most": "5",
+        "relations.0.affected": "no",  # whatever its name says
         "relations.2.name": "other",
         "relations.2.words": "Something else",
     }
     assert change(plain_console, "relations", **rows).status_code == 200
-    assert [(one.name, one.most) for one in served(plain_console).settings.relations] == [
-        ("affected", 5),
-        ("other", None),
-    ]
+    for answer, affected in (("yes", True), ("no", False), ("", None)):
+        assert change(plain_console, "relations", **{"relations.1.affected": answer}).status_code == 200
+        assert [(one.name, one.most, one.affected) for one in served(plain_console).settings.relations] == [
+            ("affected", 5, False),
+            ("other", None, affected),
+        ]
+        chosen = re.findall(r'<option value="(\w*)" selected>', plain_console.get("/study/relations").text)
+        assert chosen[:2] == ["no", answer]
     assert (
         change(plain_console, "words-de", **{"relations.0": "Über mich", "columns.0.label": "Alter"}).status_code == 200
     )

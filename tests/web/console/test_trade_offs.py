@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from decimal import Decimal
-from itertools import pairwise
+from html import unescape
+from itertools import pairwise, permutations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from tests.support.fits import point, write_fit
+from tests.support.fits import done_job, point, write_fit
+from tests.support.operating import operating
+from tests.support.visits import Visit, hidden
 
 from fairwise import Judgments, frontier
 from fairwise.store.fit_files import FRONTIER, Fitted, job_folder
 from fairwise.store.fit_results import FrontierPoint, best_trade_offs
-from fairwise.store.votes import Option
+from fairwise.store.votes import LEAST_OPTIONS, MOST_OPTIONS, Option, last_vote
 from fairwise.study.languages import language
 from fairwise.web.console.fit_views import aims_of
 from fairwise.web.shared.vote_views import options_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    from fairwise.study.folder import StudyFolder
 
 STUDIES = 60
 ENGLISH = language("en")
@@ -115,6 +123,52 @@ def test_random_frontiers(tmp_path: Path) -> None:
     rng = np.random.default_rng(15)
     for _ in range(240):
         check_offers(offered(random_points(rng), tmp_path))
+
+
+def check_page(page: str, pattern: str) -> int:
+    """Check that no line of a page beats or equals another one; returns how many there are."""
+    lines = [(Decimal(wrong), Decimal(followed)) for wrong, followed in re.findall(pattern, unescape(page))]
+    for one, other in permutations(lines, 2):
+        assert not (one[0] <= other[0] and one[1] >= other[1]), lines
+    return len(lines)
+
+
+@pytest.mark.slow
+def test_every_page_that_offers_points(make_study: Callable[..., StudyFolder], tmp_path: Path) -> None:
+    """The form for a model, the form of a vote, the ballot, and the decision, of sixty small random studies."""
+    seen = Counter[str]()
+    with operating(make_study().path, tmp_path / "study.sqlite") as console:
+        console.set_up()
+        visit = Visit(console.client)
+        mine = visit.begin()
+        for number in range(1, 5):
+            visit.answer(mine, number)
+        visit.post(f"{mine}/closing", **hidden(visit.get(f"{mine}/closing")))
+        study, store = console.site.host.path, console.site.host.store
+        done_job(store, study, {"known-as-1": 0.2, "known-as-2": 0.7})
+        for seed in range(STUDIES):
+            points = offered(fitted_points(seed), study)
+            form = re.sub(r"(\d+) of (\d+) answers not followed", _followed, console.get("/fits/new").text)
+            seen["form"] += check_page(form, r"<b>([\d.]+)</b> wrong decisions in 100, (-\d+)")
+            counts = r"([\d.]+) wrong decisions in 100, (\d+) of \d+ answers followed"
+            n_points = check_page(console.get("/vote").text, rf'type="checkbox".*?<span>{counts}')
+            assert n_points <= len(points)
+            if n_points < LEAST_OPTIONS:
+                continue
+            chosen = {f"point-1-{k}": "yes" for k in range(min(n_points, MOST_OPTIONS))}
+            seen["vote"] += check_page(console.post("/vote/open", fit="1", rule="approval", **chosen).text, counts)
+            row = r"</svg> ([\d.]+)</td>\s*<td><svg[^>]*>.*?</svg> ([\d.]+)</td>"
+            seen["ballot"] += check_page(visit.get(f"{mine}/vote").text, row)
+            vote = store.read_now(last_vote)
+            assert vote is not None
+            seen["decision"] += check_page(console.post("/vote/close", vote=str(vote.id)).text, rf"<dd>{counts}")
+    assert seen["form"] >= STUDIES
+    assert seen["vote"] == seen["ballot"] == seen["decision"] > STUDIES
+
+
+def _followed(found: re.Match[str]) -> str:
+    """Answers followed, as a number that is larger where more are: less than none of those not followed."""
+    return f"-{found[1]}"
 
 
 @pytest.mark.slow

@@ -96,6 +96,7 @@ def _judges(model: Fitted) -> str:
         if model.certificate_.simulated:
             return f"**No real person was asked.** Simulated judges gave {count}.{more}\n\n{question}"
         unknown = "A model file holds no judgment, so how many judges there were, and who, is not known here"
+        more += _some_simulated(model)
         return f"The model was learned from {count}.{more} {unknown}: {TO_FILL_IN}\n\n{question}"
     prices = asked_rows(model.prices_)
     pairs = {frozenset(pair) for pair in zip(prices["a"], prices["b"], strict=True)}
@@ -104,9 +105,15 @@ def _judges(model: Fitted) -> str:
     if model.certificate_.simulated:
         who = f"**No real person was asked.** {counted(n_judges, 'simulated judge')} gave {about}."
     else:
-        who = f"{counted(n_judges, 'judge')} gave {about}. Who they are, and how they were chosen: {TO_FILL_IN}"
+        who = f"{counted(n_judges, 'judge')} gave {about}.{_some_simulated(model)} Who they are, and how they were "
+        who += f"chosen: {TO_FILL_IN}"
     answers = [(answer, counted(count)) for answer, count in prices["answer"].value_counts().items()]
     return f"{who}{more}\n\n{question}\n\n{_table(answers, ('Answer', 'Judgments'))}"
+
+
+def _some_simulated(model: Fitted) -> str:
+    number = model.certificate_.n_simulated
+    return f" **Simulated, and no real person: {counted(number, 'judge')}.**" if number else ""
 
 
 def _training(model: Fitted) -> str:

@@ -68,7 +68,9 @@ def judgments(model: Fitted) -> str:
     number = model.certificate_.n_judgments
     if number == 0:
         return "none: the plain model"
-    simulated = " of simulated judges" if model.certificate_.simulated else ""
+    proved = model.certificate_
+    some = f" ({counted(proved.n_simulated, 'judge')} of them simulated)" if proved.n_simulated else ""
+    simulated = " of simulated judges" if proved.simulated else some
     if not hasattr(model, "prices_"):  # loaded from a file, which holds no judgment
         return "how many is not known" if number is None else f"{counted(number)}{simulated}"
     counts = status_counts(asked_rows(model.prices_)["status"])

@@ -16,7 +16,6 @@ from fairwise.constraints.certificate import EXCEEDED, Certificate
 from fairwise.constraints.groups import GroupRows
 from fairwise.constraints.pairs import PairRows, Weighting, price_columns
 from fairwise.constraints.violations import PRECISION, excess
-from fairwise.judgments.table import are_simulated
 from fairwise.learning.amounts import Amounts
 from fairwise.learning.oracles.base import Classifiers, FloatArray, Rows
 from fairwise.learning.oracles.linear import LinearClassifiers
@@ -57,6 +56,8 @@ def certify(
     Numbers are in the solver's units; sentences in those of the loss, where labels are ``amounts``.
     """
     violations = rows.violations(favorable)
+    judges = rows.answers["judge"].unique()
+    n_simulated = sum(judge in rows.simulated for judge in judges)
     exact = solution.exact
     error = max(error, 0.0)  # it is a sum of rounded parts
     bound = max(solution.bound, 0.0)  # no error is below 0
@@ -79,7 +80,8 @@ def certify(
         n_judgments=len(rows.answers),
         n_predicted=int(rows.predicted.sum()),
         predicted_error=rows.predicted_error,
-        simulated=are_simulated(rows.answers["judge"].unique()),
+        n_simulated=n_simulated,
+        simulated=0 < n_simulated == len(judges),
         stopped=solution.stopped,
         max_classifiers=solution.max_classifiers,
         has_rules=has_rules,

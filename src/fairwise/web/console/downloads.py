@@ -43,7 +43,7 @@ class FileWriter:
         export.judgments(self.connection, **self.who).write(path)
 
     def judges(self, path: Path) -> None:
-        _write(export.judges_to_write(export.judges(self.connection, self.study.settings.arms, **self.who)), path)
+        _write(export.judges_to_write(export.judges(self.connection, self.study.settings, **self.who)), path)
 
     def texts(self, path: Path) -> None:
         texts = export.texts(self.connection, **self.who)

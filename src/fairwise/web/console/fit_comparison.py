@@ -55,6 +55,7 @@ def compared(
         ),
         ComparisonRow(marked("Proved to be the best of its kind"), _proved(one, spoken), _proved(other, spoken), ""),
         _counts(marked("Participants in it"), one.judges, other.judges),
+        _counts(marked("Simulated participants among them"), one.simulated, other.simulated),
     ]
     return lines
 
@@ -65,8 +66,17 @@ def _errors(one: Summary, other: Summary, spoken: Language) -> list[ComparisonRo
         _shares(marked("Wrong with the answers"), one.certificate.error, other.certificate.error, spoken),
         _shares(marked("Wrong about people left out"), one.held_out, other.held_out, spoken),
         _shares(marked("Wrong without the answers"), one.error_without, other.error_without, spoken),
-        _differences(marked("Cost of the answers"), one.cost, other.cost, spoken),
+        _differences(marked("Cost of the answers"), *map(_training_cost, (one, other)), spoken),
+        _shares(marked("Wrong about people left out, without the answers"), *_plain_errors(one, other), spoken),
     ]
+
+
+def _training_cost(fit: Summary) -> Decimal:
+    return share_difference(fit.certificate.error, fit.error_without)
+
+
+def _plain_errors(*fits: Summary) -> list[float | None]:
+    return [None if fit.new_people is None else fit.new_people.plain.error for fit in fits]
 
 
 def _mean_errors(one: Summary, other: Summary, spoken: Language, amount: Amount) -> list[ComparisonRow]:
@@ -77,10 +87,16 @@ def _mean_errors(one: Summary, other: Summary, spoken: Language, amount: Amount)
     rows = {
         marked("Mean error with the answers"): drawn,
         marked("Mean error of what people are given"): given,
+        marked("Mean error about people left out"): [_or_nan(fit.held_out) for fit in (one, other)],
+        marked("Mean error about people left out, without the answers"): [*map(_or_nan, _plain_errors(one, other))],
         marked("Mean error without the answers"): without,
         marked("Cost of the answers"): cost,
     }
     return [_amounts(name, left, right, spoken, amount) for name, (left, right) in rows.items()]
+
+
+def _or_nan(error: float | None) -> float:
+    return float("nan") if error is None else error
 
 
 def _amounts(name: str, one: float, other: float, spoken: Language, amount: Amount) -> ComparisonRow:

@@ -34,7 +34,7 @@ WITHOUT = "without-{}"
 """The field of the form that keeps a column from the model, by the column's number."""
 
 _NUMBERS = ("gamma", "eta", "judge_budget")
-_TICKED = ("deterministic", "finished_only", "case_details", "weighted", "influence")
+_TICKED = ("deterministic", "finished_only", "include_simulated", "case_details", "weighted", "influence")
 _OF_LABELS = ("deterministic", "influence")
 FIRST_VALUES = {
     "estimator": "tree",
@@ -237,6 +237,11 @@ def in_words(
         "influence": say(marked("found out") if choices.influence else marked("not found out")),
         "finished_only": say(
             marked("those who finished") if choices.finished_only else marked("everyone who answered")
+        ),
+        "include_simulated": say(
+            marked("count as real ones do")
+            if choices.include_simulated
+            else marked("left out where there are real ones")
         ),
         "case_details": say(marked("shown") if choices.case_details else marked("not shown")),
     }

@@ -355,7 +355,7 @@ def _may_use(choices: FitChoices, column: str) -> bool:
 
 def asked(job: Job) -> FitChoices:
     """Return all settings of a fit, also those that went without saying."""
-    return FitChoices.checked(job.settings)
+    return FitChoices.of_job(job.settings)
 
 
 @lru_cache(maxsize=2)

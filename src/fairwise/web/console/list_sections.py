@@ -43,7 +43,7 @@ class RelationsSection(SettingsSection):
             group_of(f"Relation {k + 1}", [f"relations.{k}.{name}" for name in Relation.model_fields], optional=True)
             for k in range(len(self.settings.relations) + _BLANK_RELATIONS)
         ]
-        about = "A short name under which it is kept, such as affected. At most so many people; empty: any number; "
+        about = "A short name under which it is kept, such as applicant. At most so many people; empty: any number; "
         rows[0] = replace(rows[0], about=f"{about}0: screened out.")
         return (group_of("", "relation_question"), *rows)
 

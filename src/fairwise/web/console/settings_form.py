@@ -87,11 +87,11 @@ class FormField:
     def text_of(self, content: Plain) -> str:
         """Return its value as a form has it."""
         value = value_at(content, self.path)
-        if value is None or value is False:
+        if value is None or (value is False and self.kind == "yes"):
             return ""
         if isinstance(value, list):
             return "\n".join(map(str, value))
-        return "yes" if value is True else text_of(value)
+        return ("yes" if value else "no") if isinstance(value, bool) else text_of(value)
 
     def read(self, form: Form) -> str | float | bool | list[str] | None:
         """Return the value that a form gives it."""
@@ -101,7 +101,7 @@ class FormField:
         if self.kind == "lines":
             return [line.strip() for line in text.splitlines() if line.strip()]
         if self.kind not in ("number", "decimal"):
-            return text
+            return None if self.kind == "one_of" and self.optional and not text else text
         if not text and self.optional:
             return None
         return self._whole(text) if self.kind == "number" else self._decimal(text)

@@ -278,6 +278,9 @@ class PanelResult:
     """What the chosen model does with everyone's answers. Errors are as in a fit's `Summary`."""
 
     people: int
+    simulated: int
+    """How many programs gave answers, too."""
+
     asked: int
     """How many answers ask for something."""
 
@@ -336,7 +339,8 @@ def result_of(
         )
         for one in said
     )
-    panel = PanelResult(summary.judges, summary.asked, summary.followed, error, summary.error_without)
+    counts = summary.judges - summary.simulated, summary.simulated, summary.asked, summary.followed
+    panel = PanelResult(*counts, error, summary.error_without)
     influence = fitted.influence
     absence = None if influence is None else influence.of(judge_name(number))
     return Result(pairs, panel, gamma, is_newer=_is_newer(finished_at, job), absence=absence)

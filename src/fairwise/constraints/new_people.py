@@ -1,0 +1,67 @@
+"""How often a model is wrong about people it was not made from, beside what needs no judgments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """Error of a simpler way of deciding on the same new people, and what the model gains over it."""
+
+    error: float
+    low: float
+    high: float
+    gain: float
+    """Its error less that of the model."""
+
+    gain_low: float
+    gain_high: float
+
+    @property
+    def is_beaten(self) -> bool:
+        """Whether the model is better by more than chance explains."""
+        return self.gain_low > 0
+
+
+@dataclass(frozen=True)
+class HeldOutErrors:
+    """Mean errors over splits into people to learn from and new ones, with 95 % intervals; NaN: no interval is known.
+
+    Attributes
+    ----------
+    error, low, high
+        Of the model.
+    training
+        Of the model on the people it was made from, in the same splits.
+    splits
+        How many there are.
+    plain, constant
+        The same kind of model without judgments, and the outcome that is wrong least where it was learned.
+    """
+
+    error: float
+    training: float
+    low: float
+    high: float
+    splits: int
+    plain: Baseline
+    constant: Baseline
+
+    @property
+    def not_beaten(self) -> dict[str, Baseline]:
+        """Baselines that the model is not clearly better than: ``constant``, ``plain``."""
+        every = {"constant": self.constant, "plain": self.plain}
+        return {name: one for name, one in every.items() if not one.is_beaten}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Self:
+        """Return what :func:`dataclasses.asdict` of one said; numbers that are null are not known."""
+        baselines = {name: Baseline(**_numbers(content[name])) for name in ("plain", "constant")}
+        return cls(**{**_numbers(content), **baselines})
+
+
+def _numbers(content: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: float("nan") if value is None else value for name, value in content.items()}
