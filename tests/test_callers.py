@@ -41,6 +41,14 @@ CALLS: dict[str, Callable[[], object]] = {
     "frontier": lambda: frontier(
         PEOPLE, OUTCOME, JUDGMENTS, gammas=[0.1], model=PairwiseFairClassifier("tree", judge_budgets=0.1)
     ),
+    "fit a column": lambda: MODEL.fit(PEOPLE, OUTCOME.to_frame(), judgments=JUDGMENTS),
+    "fit blocks": lambda: PairwiseFairClassifier("linear-regression").fit(
+        [PEOPLE.assign(y=OUTCOME)], "y", judgments=Judgments([])
+    ),
+    "read numbers as categories": lambda: PairwiseFairClassifier("tree").fit(
+        PEOPLE.assign(x=["?", *"123456789012345"]), OUTCOME
+    ),
+    "explain": lambda: MODEL.explain(ELSEWHERE.iloc[[0]]),
 }
 
 

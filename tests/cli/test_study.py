@@ -208,6 +208,19 @@ def test_a_study_about_several_decisions(tmp_path: Path, run: Callable[..., Resu
     assert list(study.scores.values()) == pytest.approx([k / 29 for k in range(30)])
 
 
+def test_a_column_that_is_nearly_numbers_is_named_and_read_as_asked(tmp_path: Path, run: Callable[..., Result]) -> None:
+    new = tiers_of(tmp_path)
+    table = pd.read_csv(tmp_path / "tiers.csv", dtype=str)
+    table.loc[4, "age"] = "?"
+    table.to_csv(tmp_path / "tiers.csv", index=False)
+    for place, options in enumerate(([], ["--na-values", "?"], ["--numeric", "age"])):
+        result = run(*[str(tmp_path / f"made{place}") if one.endswith("made") else one for one in new], *options)
+        assert ("is read as" in result.stderr and "(line 6, id 4)" in result.stderr) == (not options)
+        assert ("counts as missing" in result.stderr) == ("--numeric" in options)
+        ages = StudyFolder.open(tmp_path / f"made{place}").people()["age"]
+        assert pd.api.types.is_numeric_dtype(ages) == bool(options)
+
+
 def test_a_study_about_an_amount(tmp_path: Path, run: Callable[..., Result]) -> None:
     options = ["--outcome", "lent", "--amount-range", "0,3000", "--amount-unit", "DM", "--outcome-kind", "amount"]
     result = run(*tiers_of(tmp_path), *options, "--json")

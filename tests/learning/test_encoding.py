@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import warnings
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -155,6 +157,53 @@ def test_dates_of_any_make_are_the_same_numbers() -> None:
         column = encoder.columns[0]
         assert isinstance(column, NumberColumn)
         assert column.kind == "date"
+
+
+def _as_column(rng: np.random.Generator, values: list[Any], arrow: pa.DataType) -> pd.Series[Any]:
+    """The same values, some of them perhaps None, as a column of any make that can hold them."""
+    makes: list[Callable[[], Any]] = [
+        lambda: pd.Series(values, dtype=object),
+        lambda: pd.Series(values, dtype=pd.ArrowDtype(arrow)),
+        lambda: to_pandas(pl.Series(values, strict=False)),
+        lambda: to_pandas(pa.chunked_array([pa.array(values, arrow)])),
+    ]
+    if pa.types.is_integer(arrow):
+        makes += [
+            lambda: pd.Series(values, dtype="Int64"),
+            lambda: pd.Series([None if value is None else Decimal(value) for value in values], dtype=object),
+            lambda: pd.Series(values, dtype=pd.ArrowDtype(pa.decimal128(38, 0))),
+        ]
+    elif pa.types.is_boolean(arrow):
+        makes += [lambda: pd.Series(values, dtype="boolean")]
+    return makes[rng.integers(len(makes))]()  # type: ignore[no-any-return]
+
+
+def test_columns_of_any_make_are_the_same_numbers_or_refused() -> None:
+    rng = np.random.default_rng(3)
+    for case in range(300):
+        whole = [int(k) for k in rng.integers(-5, 6, size=6)]
+        whole = whole if case % 2 else [2**53 + k for k in whole]
+        kind: str = ("number", "number", "truth", "duration")[case % 4]
+        values: list[Any] = {
+            "number": whole,
+            "truth": [k % 2 == 1 for k in whole],
+            "duration": [dt.timedelta(days=k % 11) for k in whole],
+        }[kind]
+        numbers = [v / dt.timedelta(microseconds=1) if kind == "duration" else float(v) for v in values]
+        if rng.random() < 0.5:
+            values[2], numbers[2] = None, float(np.mean([numbers[k] for k in (0, 1, 3, 4, 5)]))
+        arrow = {"number": pa.int64(), "truth": pa.bool_(), "duration": pa.duration("us")}[kind]
+        columns = [pd.DataFrame({"x": _as_column(rng, values, arrow)}) for _ in range(2)]
+        merged = [v for v in values if v is not None and kind == "number" and int(float(v)) != v]
+        if merged:
+            with pytest.raises(InputError, match=rf"Column 'x' is {merged[0]} for person .* cannot be told apart"):
+                learned(columns[0], scaled=False)
+            continue
+        encoder = learned(columns[0], scaled=False)
+        assert encoder.described()["kind"].tolist() == ["duration" if kind == "duration" else "number"]
+        encoded = encoder.encode(columns[1])
+        assert np.delete(encoded[:, 0], 2).tolist() == np.delete(np.array(numbers, dtype=float), 2).tolist()
+        assert encoded[2, 0] == pytest.approx(numbers[2], rel=1e-12, abs=1e-9)
 
 
 def test_times_are_told_apart_exactly_or_refused() -> None:
@@ -364,6 +413,12 @@ def test_a_column_that_is_nearly_all_numbers_or_dates_is_named_and_others_are_no
             text = str(warning.message)
             assert f"{len(bad)} of {n} values {'is' if len(bad) == 1 else 'are'} no {kind.rstrip('s')}" in text
             assert f"The first is {column[bad[0]]!r}, of person {people[bad[0]]!r}" in text
+
+
+def test_a_column_without_any_value_is_no_column_of_dates() -> None:
+    for missing in (None, np.nan, pd.NA):
+        table = pd.DataFrame({"x": pd.Series([missing] * 4, dtype=object), "y": range(4)})
+        assert np.isfinite(learned(table).encode(table)).all()  # and warnings are errors
 
 
 def test_how_columns_are_read_is_told() -> None:

@@ -21,6 +21,7 @@ from sklearn.pipeline import make_pipeline
 from fairwise import Judgments, PairwiseFairClassifier
 from fairwise.auditing import held_out
 from fairwise.errors import InputError
+from fairwise.learning import inputs
 from fairwise.learning.labels import read_labels
 from fairwise.learning.settings import FitSettings
 
@@ -280,6 +281,34 @@ def test_values_and_losses_belong_to_their_labels_in_random_settings() -> None:
         assert [values[label] for label in classes] == treated.tolist()
         agreed += 1
     assert agreed > 100
+
+
+def test_numbered_labels_of_any_fold_are_right_or_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also in folds that lack some of the labels, which scikit-learn numbered over everyone."""
+    monkeypatch.setattr(inputs, "may_number_labels", lambda: True)
+    rng = np.random.default_rng(2)
+    accepted, refused = Counter[bool](), Counter[bool]()
+    for _ in range(600):
+        own = sorted(rng.choice(5, size=rng.integers(2, 5), replace=False).tolist())  # the labels as users write them
+        in_fold = sorted(rng.choice(len(own), size=rng.integers(2, len(own) + 1), replace=False).tolist())
+        by_number = bool(rng.random() < 0.5)
+        named = list(range(len(own))) if by_number else [*own, *(k for k in range(6) if k not in own)]
+        named = named if by_number else named[: len(own) + int(rng.integers(0, 3))]
+        values = dict(zip(named, rng.permutation(np.linspace(0, 1, len(named))).tolist(), strict=True))
+        y = rng.permutation(np.repeat(in_fold, 5))
+        settings = FitSettings.of(learner(label_values=values).get_params(deep=False))
+        try:
+            labels = read_labels(y, PEOPLE[: len(y)], settings, None)
+        except InputError:
+            refused[by_number] += 1
+            assert in_fold != list(range(len(own))) or set(named) != set(in_fold)
+            continue
+        treated = np.array([1.0, 0.0] if labels.sign < 0 else [0.0, 1.0])
+        treated = treated if labels.values is None else labels.values  # noqa: PD011
+        meant = [values[code if by_number else own[code]] for code in y.tolist()]
+        assert treated[labels.codes].tolist() == meant, (own, in_fold, named)
+        accepted[by_number] += 1
+    assert min(accepted[True], accepted[False], refused[True], refused[False]) >= 10
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,10 @@ def test_a_fit_is_truthful_about_what_it_was_asked() -> None:
         people = pd.DataFrame({"x": rng.integers(0, 3, n), "z": rng.integers(0, 3, n)})
         outcome = pd.Series(np.arange(n) % 2, people.index)
         answer = [{"judge": "j", "a": 0, "b": 1, "answer": str(rng.choice(["same", "no_constraint"]))}]
-        judgments = [None, Judgments([]), Judgments(answer, people=people)][rng.integers(3)]
+        measured = [{**answer[0], "design": "repeat"}]
+        judgments = [None, Judgments([]), Judgments(measured, people=people), Judgments(answer, people=people)][
+            rng.integers(4)
+        ]
         groups = people["x"] > 0 if rng.random() < 0.5 and people["x"].gt(0).nunique() == 2 else None
         rules = [parity("dp", 0.5)] if groups is not None and rng.random() < 0.5 else None
         budgets = 0.5 if rng.random() < 0.5 else None
@@ -37,7 +40,7 @@ def test_a_fit_is_truthful_about_what_it_was_asked() -> None:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             model.fit(people, outcome, judgments=judgments, sensitive_features=groups)
-        has_answers = judgments is not None and len(judgments.frame) > 0
+        has_answers = judgments is not None and judgments.frame["design"].ne("repeat").any()
         expected = [
             *([EMPTY] if judgments is not None and not has_answers else []),
             *([GROUPS] if groups is not None and rules is None else []),

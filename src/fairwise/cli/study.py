@@ -13,7 +13,7 @@ from fairwise.cli.error_handling import debuggable
 from fairwise.cli.operators import operator
 from fairwise.cli.options.decisions import AmountBetter, AmountRange, AmountUnit, KindOption, LabelValues, decided
 from fairwise.cli.options.parsing import mixture, names, parse_option
-from fairwise.cli.options.people import IdColumn, PeoplePath
+from fairwise.cli.options.people import IdColumn, NaValues, NumericColumns, PeoplePath, note_doubts
 from fairwise.cli.options.study import DatabaseOption, NewDatabaseOption, StudyArgument, study_store
 from fairwise.cli.recruitment import ids, links, participants, room
 from fairwise.cli.terminal import Json, check_folder, echo, note, print_json, spinner
@@ -101,6 +101,8 @@ def new(
     ] = None,
     question: Annotated[str | None, _text_option("--question", help="What is asked about every pair.")] = None,
     contact: Annotated[str, _text_option("--contact", help="Whom participants may write to.")] = "",
+    numeric: NumericColumns = "",
+    na_values: NaValues = "",
     as_json: Json = False,
 ) -> None:
     r"""Make a study from a table of people: settings, consent and task texts to edit.
@@ -124,7 +126,14 @@ def new(
     if pictures is not None and (shown not in columns or not words):
         raise InputError(f"--pictures {pictures}: needed: a column of --show and the column with its words, photo=text")
     needed = [*columns, *(name for name in (outcome, words) if name)]
-    file = PeopleFile.read(people, id_column, *(name for name in needed if name != id_column))
+    file = PeopleFile.read(
+        people,
+        id_column,
+        *(name for name in needed if name != id_column),
+        numeric=names(numeric),
+        na_values=names(na_values),
+    )
+    note_doubts(file, file.features(only=[name for name in columns if name != id_column]))
     texts = {"title": title, "treated_well": treated_well, "question": question, "pairs": pairs}
     codes = names(languages)
     choices: dict[str, object] = {"answers": answers, "contact": contact, "design": kinds, "languages": codes}

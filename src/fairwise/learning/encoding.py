@@ -219,7 +219,8 @@ def _refuse_inexact(series: pd.Series, values: FloatArray) -> None:
         return
     for position in np.flatnonzero(np.isfinite(values) & (np.abs(values) >= LARGEST_EXACT)).tolist():
         value = series.iloc[position]
-        if isinstance(value, Integral) and int(value) != int(values[position]):
+        exact = int(value) if isinstance(value, Integral) else value  # numpy would compare two floats
+        if exact != float(values[position]):
             where = quote(series.index[position])
             raise InputError(f"Column {series.name!r} is {value} for person {where}. {TOO_FINE}")
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_array, column_or_1d
 
-from fairwise.callers import may_number_labels
+from fairwise.callers import may_number_labels, warn
 from fairwise.errors import InputError, JudgmentsError, quote
 from fairwise.judgments import Judgments
 from fairwise.learning.encoding import LARGEST_EXACT, TOO_FINE, all_finite
@@ -121,7 +122,10 @@ def outcomes(y: object, table: pd.DataFrame) -> ClassArray:
             )
         if _is_reordered(y.index, table.index):
             raise InputError("The outcome lists the same people in another order: use outcome.loc[people.index].")
-    labels = column_or_1d(_plain(y), warn=True)
+    if np.ndim(y) == 2:
+        text = "A column-vector y was passed when a 1d array was expected: give a Series, or use y.ravel()."
+        warn(text, DataConversionWarning)
+    labels = column_or_1d(_plain(y))
     kind = labels.dtype.kind
     if kind not in "biu" and (pd.isna(labels).any() or (kind == "f" and np.isinf(labels).any())):
         raise InputError("Input y contains NaN, None or infinity: an outcome is missing. Every person needs one.")
@@ -279,10 +283,11 @@ def refuse_unnamed(label_values: LabelValues, classes: ClassArray) -> None:
 def may_be_numbered(y: object, classes: ClassArray) -> bool:
     """Return whether scikit-learn may have numbered these outcomes: it hands on a plain array of 0, 1 and so on.
 
-    A Series, a list or numbers of another type were never numbered, nor was what is given to ``fit`` directly.
+    Some numbers may be missing, those of outcomes that are in other folds. A Series, a list or numbers of another type
+    were never numbered, nor was what is given to ``fit`` directly.
     """
     plain = isinstance(y, np.ndarray) and y.dtype.kind in "iu"
-    return plain and classes.tolist() == list(range(len(classes))) and may_number_labels()
+    return plain and bool(classes[0] >= 0) and may_number_labels()
 
 
 def numbered_hint(labels: list[Any]) -> str:

@@ -93,6 +93,8 @@ def _refuse_ambiguous(settings: FitSettings, classes: list[int]) -> None:
     for name, labels in (("label_values", settings.label_values), ("loss", getattr(settings.loss, "columns", None))):
         if labels is not None and len(labels) == len(classes):
             return  # checked against the outcomes elsewhere
+        if labels is not None and len(labels) == 1 + classes[-1] and set(labels) == set(range(len(labels))):
+            return  # its last label occurs, so numbering changed none of them
         if labels is not None and set(labels) > set(classes):
             raise InputError(
                 f"{name} names {listed(list(labels))}, but scikit-learn hands on the outcomes "
@@ -100,7 +102,7 @@ def _refuse_ambiguous(settings: FitSettings, classes: list[int]) -> None:
             )
     named = {"favorable_label": [] if settings.favorable_label is None else [settings.favorable_label]}
     named["group_constraints"] = [label for label in rules if label != VALUE] if isinstance(rules, Mapping) else []
-    for name, labels in named.items():
+    for name, labels in named.items() if classes == list(range(len(classes))) else ():
         for label in set(labels) & set(classes):
             values = ", ".join(f"{number}: …" for number in classes)
             raise InputError(

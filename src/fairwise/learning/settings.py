@@ -13,6 +13,7 @@ from fairwise.errors import InputError, quote
 
 if TYPE_CHECKING:  # the command line reads this module, and must start without pandas
     from fairwise.constraints.pairs import Weighting
+    from fairwise.judgments import Judgments
 
 LabelValues = Mapping[Any, float]
 JudgeBudgets = float | Mapping[Any, float | Mapping[Any, float]]
@@ -256,12 +257,13 @@ def bounded_error(bound: float, least: float, most: float) -> Any:
     return BoundedGroupLoss(AbsoluteLoss(least, most), upper_bound=bound)
 
 
-def warn_of_unused(params: Params, judgments: object, sensitive_features: object = None) -> None:
+def warn_of_unused(params: Params, judgments: Judgments | None, sensitive_features: object = None) -> None:
     """Warn of arguments of a fit that have no effect on it."""
-    frame = getattr(judgments, "frame", None)
-    if frame is not None and not len(frame):
-        warn("judgments holds no answer, so it has no effect on this fit: read the answers first, or give None.")
+    has_answers = judgments is not None and len(judgments.counted()) > 0
+    if judgments is not None and not has_answers:
+        text = "judgments holds no answer that counts, so it has no effect on this fit"
+        warn(f"{text}: read the answers first, or give None.")
     if sensitive_features is not None and not params.get("group_constraints"):
         warn("sensitive_features has no effect without rules about groups: give group_constraints, or leave it out.")
-    if params.get("judge_budgets") is not None and (frame is None or not len(frame)):
+    if params.get("judge_budgets") is not None and not has_answers:
         warn("judge_budgets has no effect without judgments: give judgments to fit, or leave it out.")

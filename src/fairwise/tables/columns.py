@@ -37,7 +37,7 @@ def kind_of(series: pd.Series[Any]) -> Kind:
     dtype = series.dtype
     if pd.api.types.is_datetime64_any_dtype(dtype) or isinstance(dtype, pd.PeriodDtype) or _is_arrow(dtype, "is_date"):
         return "date"
-    if pd.api.types.is_timedelta64_dtype(dtype):
+    if pd.api.types.is_timedelta64_dtype(dtype) or _is_arrow(dtype, "is_duration"):
         return "duration"
     if pd.api.types.is_object_dtype(dtype):
         kind = pd.api.types.infer_dtype(series, skipna=True)
@@ -49,7 +49,8 @@ def kind_of(series: pd.Series[Any]) -> Kind:
             return "number"  # numbers of several types
     if pd.api.types.is_complex_dtype(dtype):
         raise InputError(f"Column {series.name!r} holds complex numbers. Complex data not supported.")
-    return "number" if pd.api.types.is_numeric_dtype(dtype) else "category"
+    is_number = pd.api.types.is_numeric_dtype(dtype) or _is_arrow(dtype, "is_boolean")
+    return "number" if is_number else "category"
 
 
 def _is_arrow(dtype: object, test: str) -> bool:
@@ -125,7 +126,7 @@ def nearly(texts: Sequence[str], counts: NDArray[np.int64]) -> tuple[Kind, NDArr
     for kind, pattern in _PATTERNS.items():
         fits = pc.match_substring_regex(plain, pattern).to_numpy(zero_copy_only=False).astype(bool)
         whole = kind == "date" and fits.all()  # numbers may be meant as codes, but dates are in order
-        if _NEARLY * counts.sum() <= counts[fits].sum() and (whole or not fits.all()):
+        if 0 < _NEARLY * counts.sum() <= counts[fits].sum() and (whole or not fits.all()):
             codes = pc.any(pc.match_substring_regex(plain, r"^0[0-9]+$")).as_py()
             return None if codes else (kind, ~fits)
     return None

@@ -227,3 +227,5 @@ def test_dates_and_what_is_missing_are_read_as_in_memory(make_crowd: Callable[..
         same_models(model, expected, people)
     with pytest.warns(UserWarning, match=rf"'debts' is read as \d+ categories, because {bad.sum()} of 700 .*numeric="):
         whole.in_blocks(chunks, favorable_label=1)
+    meant = as_text.assign(debts=as_text["debts"].astype("category"), note=None)
+    whole.in_blocks([meant.iloc[:300], meant.iloc[300:]], favorable_label=1)  # without a warning, as in memory

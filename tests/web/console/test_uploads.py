@@ -9,6 +9,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from tests.support.operating import Operating, operating
@@ -241,3 +242,25 @@ def test_an_upload_that_newer_ones_replace_ends(plain_console: Operating, monkey
     monkeypatch.setattr(making, "receive_file", slow)
     assert "You uploaded other files meanwhile" in problem(send(plain_console, csv(), "people.csv"))
     assert plain_console.get(uploaded(plain_console)).status_code == 200
+
+
+def test_columns_that_are_nearly_numbers_or_dates_are_named(plain_console: Operating) -> None:
+    """Of random columns, as in a fit: one value that is no number makes all of them categories."""
+    rng = np.random.default_rng(0)
+    expected: dict[str, str] = {}
+    columns: dict[str, Any] = {}
+    for k in range(200):
+        numbers = rng.integers(0, 900, len(TABLE)).astype(str).astype(object)
+        dates = (np.datetime64("2000-01-01") + rng.integers(0, 9000, len(TABLE))).astype(str).astype(object)
+        kind = str(rng.choice(["number", "number, odd", "date", "date, odd", "words"]))
+        cells = {"n": numbers, "d": dates, "w": rng.choice(["Ulm", "3"], len(TABLE)).astype(object)}[kind[0]]
+        if "odd" in kind:
+            cells[rng.choice(len(TABLE), 2)] = "?"
+        columns[f"c{k}"] = cells
+        expected |= {f"c{k}": kind[:4]} if kind not in ("number", "words") else {}
+    page = send(plain_console, csv(TABLE.assign(**columns))).text
+    named = re.findall(
+        r"“<bdi>(c\d+)</bdi>” (is read as text, because some [^“]*such as “<bdi>\?</bdi>”|holds dates)", page
+    )
+    assert {name: "date" if "dates" in said else "numb" for name, said in named} == expected
+    assert len(set(expected.values())) == 2

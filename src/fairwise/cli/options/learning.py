@@ -205,16 +205,25 @@ class LearningOptions:
 
 
 def read_label_values(path: Path, labels: Iterable[object]) -> dict[object, float]:
-    """Read how good each label is from a CSV file with the columns label and value; labels as these are written."""
-    written = {str(label): label for label in labels}
-    rows = read_decisions(path)
-    unnamed = written.keys() - {row["label"] for row in rows}
+    """Read how good each label is from a CSV file with the columns label and value, read like a table's cells."""
+    import pandas as pd
+
+    from fairwise.tables.people_file import typed
+
+    rows, outcomes = read_decisions(path), list(labels)
+    names = pd.Series([row["label"] for row in rows])
+    if not any(isinstance(label, str) for label in outcomes):
+        names = typed(names)
+    if not names.is_unique:
+        again = rows[int(names.duplicated().argmax())]["label"]
+        raise InputError(f"{path}: the label {again} is there twice; say once how good it is.")
+    unnamed = set(outcomes) - set(names)
     if unnamed:
         raise InputError(
             f"{path}: does not say how good the outcome {min(unnamed)!r} is; its labels are "
             f"{', '.join(row['label'] for row in rows)}. Name every outcome as it is written in the table."
         )
-    return {written.get(row["label"], row["label"]): row["value"] for row in rows}
+    return dict(zip(names.tolist(), (row["value"] for row in rows), strict=True))
 
 
 DaskAddress = Annotated[

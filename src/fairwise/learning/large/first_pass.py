@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -189,8 +189,8 @@ def _summary(table: LargeTable, sums: Sums, judged: pd.DataFrame, first: pd.Data
     except TypeError:
         raise InputError("The outcomes are of different kinds, such as numbers and text. Give one kind.") from None
     columns = tuple(
-        _column(position, str(name), own, sums)
-        for position, (name, own) in enumerate(zip(table.features, sums.columns, strict=True))
+        _column(position, series, own, sums)
+        for position, ((_, series), own) in enumerate(zip(first.items(), sums.columns, strict=True))
     )
     encoder = TableEncoder(columns)
     change = _change(columns, sums)
@@ -213,15 +213,15 @@ def _summary(table: LargeTable, sums: Sums, judged: pd.DataFrame, first: pd.Data
     )
 
 
-def _column(position: int, name: str, own: NumberSums, sums: Sums) -> NumberColumn | CategoryColumn:
-    """As :class:`TableEncoder` would learn it from the whole table."""
-    marks_missing = own.n_missing > 0
+def _column(position: int, first: pd.Series[Any], own: NumberSums, sums: Sums) -> NumberColumn | CategoryColumn:
+    """As :class:`TableEncoder` would learn it from the whole table, of which these rows are the first."""
+    name, marks_missing = str(first.name), own.n_missing > 0
     if own.kind is None or own.kind == "category":
         categories = sorted(category for where, kind, category in sums.keys if where == position and kind == CATEGORY)
         places = [1 + sums.keys.index((position, CATEGORY, category)) for category in categories]
         counts = sums.gram[places, places].round().astype(np.int64)
         odd = nearly(categories, counts)
-        if odd is not None:
+        if odd is not None and not isinstance(first.dtype, pd.CategoricalDtype):
             kind, others = odd
             words = nearly_in_words(name, kind, len(categories), int(counts[others].sum()), int(counts.sum()))
             if others.any():

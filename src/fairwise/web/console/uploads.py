@@ -21,6 +21,7 @@ from fairwise.study.languages import marked
 from fairwise.study.new_study import arrow_column
 from fairwise.study.signing import Keys
 from fairwise.study.telling import telling_columns
+from fairwise.tables.columns import nearly
 from fairwise.tables.files import read_parquet, read_table
 from fairwise.tables.ids import text_of
 from fairwise.tables.people_file import PeopleFile, typed
@@ -76,6 +77,12 @@ class ColumnLook:
 
     ends: tuple[str, ...] = ()
     """The least and the largest, if it is a number for everyone."""
+
+    nearly: str = ""
+    """Of text: number or date, if nearly all values are."""
+
+    odd: str = ""
+    """The first of the other values, if there are any."""
 
     @property
     def may_be_outcome(self) -> bool:
@@ -266,13 +273,15 @@ def shown_name(sent: str) -> str:
 def _look(name: str, values: pd.Series[Any]) -> ColumnLook:
     known = values.dropna()
     try:
-        different = known.unique()
+        codes, different = pd.factorize(known)
     except TypeError:  # lists and the like, in a Parquet file
-        different = known.astype(str).unique()
+        codes, different = pd.factorize(known.astype(str))
     examples = tuple(str(value)[:_LONGEST_EXAMPLE] for value in different[:_EXAMPLES])
     everyone, kind = len(known) == len(values), _kind(known)
     few = everyone and 2 <= len(different) <= MOST_DECISIONS
     is_amount = everyone and kind == "number" and len(different) > 2
+    is_text = kind == "text" and pd.api.types.is_string_dtype(known.dtype)
+    meant, others = (nearly(different.tolist(), np.bincount(codes)) if is_text else None) or ("", np.array([False]))
     return ColumnLook(
         name,
         examples,
@@ -282,6 +291,8 @@ def _look(name: str, values: pd.Series[Any]) -> ColumnLook:
         tells_apart=len(different) == len(values),
         labels=tuple(map(text_of, sorted(different.tolist(), key=_in_order))) if few else (),
         ends=(text_of(known.min()), text_of(known.max())) if is_amount else (),
+        nearly=meant,
+        odd=str(different[others.argmax()])[:_LONGEST_EXAMPLE] if others.any() else "",
     )
 
 
