@@ -18,6 +18,9 @@ from benchmarks.slow_disk_server import SECONDS as SYNC
 
 PARTICIPANTS = 12
 VISITORS = 4
+PACE = 0.025
+"""Seconds between two forms of a visitor: what is refused is answered sooner, and would else be sent more often."""
+
 SECONDS = 3.0
 TURNS = 4
 ACCEPTED = "repeated"
@@ -47,7 +50,8 @@ class Visitor(LeanParticipant):
 
 
 def run() -> Row:
-    ratios, notes = {}, []
+    ratios: dict[str, float] = {}
+    notes: list[str] = []
     with postgresql() as address:
         for database, words in {"SQLite": (), "PostgreSQL": ("--database", address)}.items():
             with tempfile.TemporaryDirectory() as home:
@@ -67,8 +71,9 @@ def run() -> Row:
         bar="≥ 0.9 × of those beside forms that are accepted and change nothing",
         measured="; ".join(f"{what}: {ratio:.2f} ×" for what, ratio in ratios.items()),
         reached=min(ratios.values()) >= 0.9,
-        notes=f"{TURNS} times {SECONDS:.0f} s of each kind, in turns on one server; medians. Refused are answers to a "
-        f"pair that nobody has, and consents to a study that is full. {' '.join(notes)}",
+        notes=f"{TURNS} times {SECONDS:.0f} s of each kind, in turns on one server; medians. Each visitor sends at "
+        f"most {1 / PACE:.0f} forms a second. Refused are answers to a pair that nobody has, and consents to a full "
+        f"study. {' '.join(notes)}",
         ratios=ratios,
     )
 
@@ -94,9 +99,10 @@ async def _compared(port: int) -> tuple[dict[str, list[float]], dict[str, int]]:
         async def visit(
             visitor: Visitor, kind: str = kind, end: float = start + SECONDS, counts: list[int] = counts
         ) -> None:
-            while perf_counter() < end:
+            while (now := perf_counter()) < end:
                 await visitor.repeat(kind)
                 counts[1] += 1
+                await asyncio.sleep(now + PACE - perf_counter())
 
         await asyncio.gather(*map(answer, everyone), *map(visit, visitors))
         rates[kind].append(counts[0] / (perf_counter() - start))
