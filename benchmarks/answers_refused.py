@@ -10,6 +10,7 @@ from time import perf_counter
 
 import uvloop
 
+from benchmarks.answers_postgresql import postgresql
 from benchmarks.lean_client import LeanParticipant
 from benchmarks.row import Row
 from benchmarks.served_study import make_study, served
@@ -17,72 +18,95 @@ from benchmarks.slow_disk_server import SECONDS as SYNC
 
 PARTICIPANTS = 12
 VISITORS = 4
+PACE = 0.025
+"""Seconds between two forms of a visitor: what is refused is answered sooner, and would else be sent more often."""
+
 SECONDS = 3.0
 TURNS = 4
+ACCEPTED = "repeated"
+REFUSED = {"answers": "HTTP/1.1 404", "consents": "HTTP/1.1 200"}
+"""Refused forms, and the reply to them: answers to a pair that nobody has, and consents to a study that is full."""
 
 
 class Visitor(LeanParticipant):
-    """Sends the form of one pair again and again, with its own key or one that nobody has."""
+    """Sends one form again and again: an answer that is kept already, or what is refused."""
 
     async def begin(self, link: str = "/") -> None:
+        await self.arrive(link)
+        consent = {**self._form, b"decision": b"agree"}
         await super().begin(link)
-        self._pair, self._sent = self._path, dict(self._form)
-        await self._send(self._pair, {"answer": "same"})
+        answer = {**self._form, b"answer": b"same"}
+        forms = {ACCEPTED: answer, "answers": {**answer, b"key": b"unknown"}}
+        self._forms = {kind: (self._path, form) for kind, form in forms.items()} | {"consents": (b"/consent", consent)}
+        await self.repeat(ACCEPTED)
 
-    async def repeat(self, *, refused: bool) -> None:
-        self._form = {**self._sent, b"key": b"unknown"} if refused else dict(self._sent)
+    async def repeat(self, kind: str) -> None:
+        path, self._form = self._forms[kind]
         try:
-            await self._send(self._pair, {"answer": "same"})
+            await self._send(path, {})
         except RuntimeError as error:
-            if not (refused and "404" in str(error)):
+            if kind == ACCEPTED or not str(error).startswith(REFUSED[kind]):
                 raise
 
 
 def run() -> Row:
-    with tempfile.TemporaryDirectory() as home:
-        folder = make_study(Path(home), pairs=1000)
-        with served(folder, "--no-jobs", module="benchmarks.slow_disk_server") as server:
-            rates, forms = uvloop.run(_compared(server.port))
-    ratio = median(rates[True]) / median(rates[False])
+    ratios: dict[str, float] = {}
+    notes: list[str] = []
+    with postgresql() as address:
+        for database, words in {"SQLite": (), "PostgreSQL": ("--database", address)}.items():
+            with tempfile.TemporaryDirectory() as home:
+                folder = make_study(Path(home), pairs=1000, recruitment={"most": PARTICIPANTS + VISITORS})
+                with served(folder, "--no-jobs", *words, module="benchmarks.slow_disk_server") as server:
+                    rates, forms = uvloop.run(_compared(server.port))
+            beside = median(rates[ACCEPTED])
+            ratios |= {f"{database}, refused {kind}": median(rates[kind]) / beside for kind in REFUSED}
+            counts = ", ".join(
+                f"{median(rates[kind]):.0f} beside {forms[kind] / (TURNS * SECONDS):.0f} {kind} form(s)"
+                for kind in (ACCEPTED, *REFUSED)
+            )
+            notes.append(f"{database}, answers a second: {counts} a second.")
     return Row(
-        what=f"answers a second beside {VISITORS} visitors whose forms are refused, SQLite on a disk whose sync takes "
+        what=f"answers a second beside {VISITORS} visitors whose forms are refused, on a disk whose sync takes "
         f"{1000 * SYNC:.0f} ms longer, {PARTICIPANTS} people without thinking time",
         bar="≥ 0.9 × of those beside forms that are accepted and change nothing",
-        measured=f"{ratio:.2f} × ({median(rates[True]):.0f} against {median(rates[False]):.0f} / s)",
-        reached=ratio >= 0.9,
-        notes=f"{TURNS} times {SECONDS:.0f} s each, in turns on one server; medians. Refused forms are those of a pair "
-        f"that nobody has, {forms[True] / (TURNS * SECONDS):.0f} a second; the others repeat an answer, "
-        f"{forms[False] / (TURNS * SECONDS):.0f} a second.",
-        ratios={"answers beside refused / beside accepted": ratio},
+        measured="; ".join(f"{what}: {ratio:.2f} ×" for what, ratio in ratios.items()),
+        reached=min(ratios.values()) >= 0.9,
+        notes=f"{TURNS} times {SECONDS:.0f} s of each kind, in turns on one server; medians. Each visitor sends at "
+        f"most {1 / PACE:.0f} forms a second. Refused are answers to a pair that nobody has, and consents to a full "
+        f"study. {' '.join(notes)}",
+        ratios=ratios,
     )
 
 
-async def _compared(port: int) -> tuple[dict[bool, list[float]], dict[bool, int]]:
+async def _compared(port: int) -> tuple[dict[str, list[float]], dict[str, int]]:
     everyone = [await LeanParticipant.connected(port) for _ in range(PARTICIPANTS)]
     visitors = [await Visitor.connected(port) for _ in range(VISITORS)]
     for someone in (*everyone, *visitors):
         await someone.begin()
-    rates: dict[bool, list[float]] = {True: [], False: []}
-    forms = {True: 0, False: 0}
-    for turn in range(2 * TURNS):
-        refused = turn % 2 == 0
-        start = perf_counter()
-        counts = [0, 0]
+    for someone in (*everyone, *visitors):  # the server closes connections on which nothing is said for long
+        await someone.reconnect()
+    kinds = (ACCEPTED, *REFUSED)
+    rates: dict[str, list[float]] = {kind: [] for kind in kinds}
+    forms = dict.fromkeys(kinds, 0)
+    for turn in range(TURNS * len(kinds)):
+        kind = kinds[turn % len(kinds)]
+        start, counts = perf_counter(), [0, 0]
 
         async def answer(someone: LeanParticipant, end: float = start + SECONDS, counts: list[int] = counts) -> None:
             while perf_counter() < end and await someone.answer(counts[0]):
                 counts[0] += 1
 
         async def visit(
-            visitor: Visitor, end: float = start + SECONDS, counts: list[int] = counts, *, refused: bool = refused
+            visitor: Visitor, kind: str = kind, end: float = start + SECONDS, counts: list[int] = counts
         ) -> None:
-            while perf_counter() < end:
-                await visitor.repeat(refused=refused)
+            while (now := perf_counter()) < end:
+                await visitor.repeat(kind)
                 counts[1] += 1
+                await asyncio.sleep(now + PACE - perf_counter())
 
         await asyncio.gather(*map(answer, everyone), *map(visit, visitors))
-        rates[refused].append(counts[0] / (perf_counter() - start))
-        forms[refused] += counts[1]
+        rates[kind].append(counts[0] / (perf_counter() - start))
+        forms[kind] += counts[1]
     for someone in (*everyone, *visitors):
         await someone.close()
     return rates, forms

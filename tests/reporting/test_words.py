@@ -7,7 +7,7 @@ import math
 import pandas as pd
 import pytest
 
-from fairwise.reporting import words
+from fairwise.reporting import sentences, words
 
 
 def test_numbers() -> None:
@@ -51,3 +51,12 @@ def test_numbers_are_written_as_the_language_writes_them() -> None:
     trees = "decision trees of depth 2 over all 114 thresholds of 14 columns"
     assert german.sentence(trees) == "Entscheidungsbäumen der Tiefe 2 über alle 114 Schwellen von 14 Spalten"
     assert words.ENGLISH.sentence(trees) == trees
+
+
+def test_long_names_are_not_compared_with_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A judge whose name is a sentence without end took the cube of its length."""
+    german = words.words_in("de")
+    assert german.sentence("judge Ada") == "Befragte Person Ada"
+    monkeypatch.setattr(sentences, "_compiled", None)
+    long = "judge " + "decision trees of depth  over " * 1000
+    assert german.sentence(long) == long

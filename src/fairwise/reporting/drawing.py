@@ -159,7 +159,7 @@ def _mark(point: Tooltip, height: float) -> Mark:
 
 _NAMESPACE = "http://www.w3.org/2000/svg"
 _LINK = "{http://www.w3.org/1999/xlink}href"
-_REFERENCE = re.compile(r"url\(#([^)]+)\)")
+_REFERENCE = re.compile(r"url\(#([^()]+)\)")
 _LONG_NUMBER = re.compile(r"-?(?<!\d)\d+\.\d{3,}")
 _DROPPED_STYLES = {"font-family"}  # the page's own
 

@@ -135,6 +135,9 @@ _PATTERNS = (
     marked("{leaf} for everyone"),
     marked("label {name}"),
 )
+_LONGEST = 1000
+"""Characters of a sentence: where names may stand at several places, finding them takes a power of the length."""
+
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?P<percent>%?)")
 _PLACE = re.compile(r"\{(\w+)\}")
 _GROUP_RULE = re.compile(r"(?P<moment>\w+) (?P<sign>[+-]) (?P<event>\S+) (?P<group>.*)", re.DOTALL)
@@ -150,7 +153,7 @@ _RATES = {
 
 def translated(text: str, language: Language) -> str:
     """A sentence in this language, with what stands in its places."""
-    if language.code == "en":
+    if language.code == "en" or len(text) > _LONGEST:
         return text
     for pattern in _PATTERNS:
         found = _compiled(pattern).fullmatch(text)

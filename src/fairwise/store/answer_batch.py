@@ -93,13 +93,17 @@ class AnswerBatch:
         """`sent`: of each answer, the hash of whose token it came with, and the key of its pair."""
         self._connection, self._alone = connection, len(sent) <= 1
         self._rows: list[Mapping[str, object]] = []
-        people = Counter(token_hash for token_hash, _ in sent)
+        known = self._look_up([key for _, key in sent])
+        self._unknown = {key for _, key in sent} - known.keys()
+        people = Counter(known[key][0].token_hash for _, key in sent if key in known)
         # Of two forms that somebody sent at the same time, the second one depends on what became of the first.
-        self._known = self._look_up([key for token_hash, key in sent if people[token_hash] == 1])
+        self._known = {key: pair for key, pair in known.items() if people[pair[0].token_hash] == 1}
 
     def find(self, token_hash: bytes, key: str) -> tuple[AnyRow, AnyRow | None]:
         """A participant's pair, and the last version of their answer to it, if there is one."""
         known = self._known
+        if key in self._unknown:
+            raise Unknown
         if key not in known:
             self.write()
             known = self._look_up([key])

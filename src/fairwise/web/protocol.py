@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from http import HTTPStatus
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from starlette.responses import HTMLResponse
-from uvicorn._types import ASGI3Application
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
@@ -198,7 +198,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._tell_nobody_is_there()
         self.transport.abort()
 
-    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         self._at_work = cycle
         super()._start_asgi_task(cycle, app)
 

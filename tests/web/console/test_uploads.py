@@ -15,8 +15,8 @@ import pytest
 from tests.support.operating import Operating, operating
 from tests.support.study_making import CHOSEN, TABLE, csv, left, problem, send, uploaded
 
+from fairwise.web.console import file_form, uploads
 from fairwise.web.console import study_wizard as making
-from fairwise.web.console import uploads
 from fairwise.web.console.uploads import HOURS_KEPT
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ def test_an_operator_has_two_uploads_and_a_study_so_many_bytes(
 def test_an_upload_that_newer_ones_replace_ends(plain_console: Operating, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two newer ones arrive while it is received."""
     made: list[str] = []
-    receive = making.receive_file
+    receive = file_form.receive_file
 
     async def slow(request: Any, into: Path, check: Any) -> str:
         called = await receive(request, into, check)
@@ -236,7 +236,7 @@ def test_an_upload_that_newer_ones_replace_ends(plain_console: Operating, monkey
         if len(made) == 1:
             for _ in range(2):
                 plain_console.site.host.path.joinpath(".uploads", f"{request.state.operator.id}-newer{_}").mkdir()
-            making.Uploads(plain_console.site.host.path).make_room(request.state.operator.id)
+            uploads.Uploads(plain_console.site.host.path).make_room(request.state.operator.id)
         return called
 
     monkeypatch.setattr(making, "receive_file", slow)

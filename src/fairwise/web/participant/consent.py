@@ -273,9 +273,9 @@ class ConsentPages(ParticipantPages):
             return await self._ask_consent(request, visitor, problem)
         if version != self._edition(request).consent_version:
             return await self._ask_consent(request, visitor, _TEXT_CHANGED)
-        if not await self._may_begin_from_here(request, visitor.arrival):
-            return self._too_many(request, visitor)
         try:
+            if not await self._may_begin_from_here(request, visitor.arrival):
+                return self._too_many(request, visitor)
             return await self._take_part(request, visitor)
         except (Full, NotInvited, NotListed, TakesPartAlready, Withdrew) as problem:
             return self._refused(request, visitor, problem)
@@ -288,6 +288,8 @@ class ConsentPages(ParticipantPages):
         try:
             await self._store.read(partial(participants.find, token_hash=self._keys.hashed(arrival.token(self._keys))))
         except Unknown:
+            if await self._is_full():  # asked again when they begin; here it keeps nobody's answer waiting
+                raise Full from None
             begin = partial(self._attempts.begin, *consent_limits(address, most, in_room=in_room))
             return await asyncio.to_thread(begin)
         return True
