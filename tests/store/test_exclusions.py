@@ -62,7 +62,7 @@ def include(visit: Visit, number: int, hour: int) -> None:
 def everything(visit: Visit, **choices: bool) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     read = visit.store.read_now
     said = read(lambda c: export.judgments(c, **choices)).frame
-    return said, read(lambda c: export.texts(c, **choices)), read(lambda c: export.judges(c, **choices))
+    return said, read(lambda c: export.texts(c, **choices)), read(lambda c: export.judges(c, None, **choices))
 
 
 def test_who_is_excluded_is_in_no_export_and_back_when_included(visit: Visit) -> None:

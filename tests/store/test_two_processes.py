@@ -183,8 +183,8 @@ def test_a_report_does_not_show_a_reason_again_that_an_operator_hides(two: tuple
     panel(one, "ass", "bss", "ass", "nss", why={1: "Ask my neighbour"})
     open_round(one)
     (reason,) = one.read_now(partial(reasons.reasons_about, pairs=TWO))
-    ada, report = Operator(1, "Ada", "owner"), partial(reasons.report, answer_id=reason.answer_id, at=NOW)
-    decide = partial(reasons.decide, answer_ids=[reason.answer_id], operator=ada, at=NOW)
+    ada, report = Operator(1, "Ada", "owner"), partial(reasons.report, answer_id=reason.answer_id, name="r1", at=NOW)
+    decide = partial(reasons.decide, names={reason.answer_id: "r1"}, operator=ada, at=NOW)
     for change in (partial(decide, state=reasons.RELEASED), report, partial(decide, state=reasons.RELEASED)):
         one.change_now(change)
     outcome_after(two, partial(decide, state=reasons.HIDDEN), report)
