@@ -389,7 +389,10 @@ def test_numbers_that_encoding_does_not_change_are_not_copied() -> None:
 def test_a_column_that_is_nearly_all_numbers_or_dates_is_named_and_others_are_not() -> None:
     rng = np.random.default_rng(0)
     for case in range(240):
-        n, kind = int(rng.integers(30, 80)), ("numbers", "dates", "codes", "words")[case % 4]
+        n, kind = (
+            int(rng.integers(30, 80)),
+            ("numbers", "dates", "codes", "words", "all numbers", "few codes")[case % 6],
+        )
         if kind == "numbers":
             texts = rng.choice([rng.integers(0, 900, n).astype(str), rng.normal(size=n).round(3).astype(str)])
         elif kind == "dates":
@@ -397,20 +400,30 @@ def test_a_column_that_is_nearly_all_numbers_or_dates_is_named_and_others_are_no
         elif kind == "codes":
             texts = np.array([f"{code:05}" for code in rng.integers(0, 99_999, n)])
             texts[0] = "00123"
+        elif kind == "all numbers":
+            texts = rng.permutation(1000)[:n].astype(str)
+        elif kind == "few codes":
+            texts = rng.integers(0, 20, n).astype(str)
         else:
             texts = rng.choice(["Ulm", "Bonn", "3", "2000-01-01"], n)
         column = texts.astype(object)
         bad = np.sort(rng.choice(n, size=int(rng.integers(1, n // 10 + 1)), replace=False))
-        column[bad] = ["?", "unknown", "n/a", "-"][rng.integers(4)]
+        if kind in ("numbers", "dates", "codes", "words"):
+            column[bad] = ["?", "unknown", "n/a", "-"][rng.integers(4)]
         people = pd.Index([f"p{place}" for place in rng.permutation(n)])
         table = pd.DataFrame({"x": column}, index=people)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             learned(table)
             learned(table.astype("category"))
-        assert len(caught) == (kind in ("numbers", "dates")), kind
+        assert len(caught) == (kind in ("numbers", "dates", "all numbers")), kind
         for warning in caught:
             text = str(warning.message)
+            if kind == "all numbers":
+                assert text.startswith(
+                    f"Column 'x' is read as {n} categories, although all values are numbers. To read "
+                )
+                continue
             assert f"{len(bad)} of {n} values {'is' if len(bad) == 1 else 'are'} no {kind.rstrip('s')}" in text
             assert f"The first is {column[bad[0]]!r}, of person {people[bad[0]]!r}" in text
 
