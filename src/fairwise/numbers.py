@@ -63,10 +63,10 @@ def quantity(number: float) -> Decimal:
     return Decimal(f"{float(f'{number:.4g}') + 0.0:g}")
 
 
-def plain(number: float) -> str:
+def record_number(number: float) -> str:
     """Return a number of somebody's record as one writes it, without needless decimals or an exponent.
 
-    >>> plain(2020.0), plain(0.1 + 0.2), plain(1234567.5), plain(0.00001234)
+    >>> record_number(2020.0), record_number(0.1 + 0.2), record_number(1234567.5), record_number(0.00001234)
     ('2020', '0.3', '1234567.5', '0.00001234')
     """
     most = 6 if abs(number) >= 1 or not number else 5 - math.floor(math.log10(abs(number)))

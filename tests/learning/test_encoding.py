@@ -184,11 +184,12 @@ def test_columns_of_any_make_are_the_same_numbers_or_refused() -> None:
         whole = [int(k) for k in rng.integers(-5, 6, size=6)]
         whole = whole if case % 2 else [2**53 + k for k in whole]
         kind: str = ("number", "number", "truth", "duration")[case % 4]
-        values: list[Any] = {
+        made: dict[str, list[Any]] = {
             "number": whole,
             "truth": [k % 2 == 1 for k in whole],
             "duration": [dt.timedelta(days=k % 11) for k in whole],
-        }[kind]
+        }
+        values = made[kind]
         numbers = [v / dt.timedelta(microseconds=1) if kind == "duration" else float(v) for v in values]
         if rng.random() < 0.5:
             values[2], numbers[2] = None, float(np.mean([numbers[k] for k in (0, 1, 3, 4, 5)]))
