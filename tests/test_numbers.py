@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 
 import numpy as np
@@ -82,3 +83,16 @@ def test_counts_have_their_words_and_settings_no_needless_zeros() -> None:
     assert counted(5829, "person", "people") == "5,829 people"
     assert [counted(number, "judge") for number in (0, 1, 2)] == ["0 judges", "1 judge", "2 judges"]
     assert [setting(value) for value in (0.3, 0.0, None, float("nan"))] == ["0.3", "0", "none", "none"]
+
+
+def test_a_number_of_a_record_is_written_as_it_is() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        number = float(rng.normal()) * 10.0 ** int(rng.integers(-9, 15))
+        for value in (number, float(round(number)), round(number, 2)):
+            text = words.ENGLISH.value(value)
+            assert "e" not in text
+            assert not re.search(r"\.\d*0$|^-0$", text)
+            assert float(text) == pytest.approx(value, rel=1e-5)
+            if abs(value) < 1e9 and value == round(value, 2):
+                assert float(text) == value

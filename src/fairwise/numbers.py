@@ -63,6 +63,16 @@ def quantity(number: float) -> Decimal:
     return Decimal(f"{float(f'{number:.4g}') + 0.0:g}")
 
 
+def record_number(number: float) -> str:
+    """Return a number of somebody's record as one writes it, without needless decimals or an exponent.
+
+    >>> record_number(2020.0), record_number(0.1 + 0.2), record_number(1234567.5), record_number(0.00001234)
+    ('2020', '0.3', '1234567.5', '0.00001234')
+    """
+    most = 6 if abs(number) >= 1 or not number else 5 - math.floor(math.log10(abs(number)))
+    return f"{rounded(number, most).normalize() + Decimal(0):f}"
+
+
 def digits_beside(number: float, limit: float, digits: int, most: int = 12) -> int:
     """Return with how many decimals, at least ``digits``, a number is printed on its own side of a limit.
 

@@ -184,11 +184,12 @@ def test_columns_of_any_make_are_the_same_numbers_or_refused() -> None:
         whole = [int(k) for k in rng.integers(-5, 6, size=6)]
         whole = whole if case % 2 else [2**53 + k for k in whole]
         kind: str = ("number", "number", "truth", "duration")[case % 4]
-        values: list[Any] = {
+        made: dict[str, list[Any]] = {
             "number": whole,
             "truth": [k % 2 == 1 for k in whole],
             "duration": [dt.timedelta(days=k % 11) for k in whole],
-        }[kind]
+        }
+        values = made[kind]
         numbers = [v / dt.timedelta(microseconds=1) if kind == "duration" else float(v) for v in values]
         if rng.random() < 0.5:
             values[2], numbers[2] = None, float(np.mean([numbers[k] for k in (0, 1, 3, 4, 5)]))
@@ -389,7 +390,10 @@ def test_numbers_that_encoding_does_not_change_are_not_copied() -> None:
 def test_a_column_that_is_nearly_all_numbers_or_dates_is_named_and_others_are_not() -> None:
     rng = np.random.default_rng(0)
     for case in range(240):
-        n, kind = int(rng.integers(30, 80)), ("numbers", "dates", "codes", "words")[case % 4]
+        n, kind = (
+            int(rng.integers(30, 80)),
+            ("numbers", "dates", "codes", "words", "all numbers", "few codes")[case % 6],
+        )
         if kind == "numbers":
             texts = rng.choice([rng.integers(0, 900, n).astype(str), rng.normal(size=n).round(3).astype(str)])
         elif kind == "dates":
@@ -397,20 +401,30 @@ def test_a_column_that_is_nearly_all_numbers_or_dates_is_named_and_others_are_no
         elif kind == "codes":
             texts = np.array([f"{code:05}" for code in rng.integers(0, 99_999, n)])
             texts[0] = "00123"
+        elif kind == "all numbers":
+            texts = rng.permutation(1000)[:n].astype(str)
+        elif kind == "few codes":
+            texts = rng.integers(0, 20, n).astype(str)
         else:
             texts = rng.choice(["Ulm", "Bonn", "3", "2000-01-01"], n)
         column = texts.astype(object)
         bad = np.sort(rng.choice(n, size=int(rng.integers(1, n // 10 + 1)), replace=False))
-        column[bad] = ["?", "unknown", "n/a", "-"][rng.integers(4)]
+        if kind in ("numbers", "dates", "codes", "words"):
+            column[bad] = ["?", "unknown", "n/a", "-"][rng.integers(4)]
         people = pd.Index([f"p{place}" for place in rng.permutation(n)])
         table = pd.DataFrame({"x": column}, index=people)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             learned(table)
             learned(table.astype("category"))
-        assert len(caught) == (kind in ("numbers", "dates")), kind
+        assert len(caught) == (kind in ("numbers", "dates", "all numbers")), kind
         for warning in caught:
             text = str(warning.message)
+            if kind == "all numbers":
+                assert text.startswith(
+                    f"Column 'x' is read as {n} categories, although all values are numbers. To read "
+                )
+                continue
             assert f"{len(bad)} of {n} values {'is' if len(bad) == 1 else 'are'} no {kind.rstrip('s')}" in text
             assert f"The first is {column[bad[0]]!r}, of person {people[bad[0]]!r}" in text
 

@@ -9,6 +9,7 @@ from fairwise.cli.options import with_option_groups
 from fairwise.cli.options.parsing import names
 from fairwise.cli.options.people import IdColumn, NaValues, NumericColumns, PeoplePath
 from fairwise.cli.terminal import TABLES, Json, check_target, echo, note, print_json, write_table
+from fairwise.numbers import quantity, record_number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,5 +91,6 @@ def _predict_amounts(fitted: Any, rows: "pd.DataFrame", out: Path, *, as_json: b
         print_json({"people": len(scores), "scores": out, "range": [low, high], "mean_amount": float(amounts.mean())})
         return
     echo(f"{len(scores)} people written to {out}.")
-    echo(f"amount: what each is given, from {low:g} to {high:g}; on average {amounts.mean():g}.")
+    ends = f"from {record_number(low)} to {record_number(high)}"
+    echo(f"amount: what each is given, {ends}; on average {quantity(amounts.mean())}.")
     echo("score: how good that is for them, from 0 to 1 as a share of the range.")

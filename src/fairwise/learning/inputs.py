@@ -122,7 +122,7 @@ def outcomes(y: object, table: pd.DataFrame) -> ClassArray:
             )
         if _is_reordered(y.index, table.index):
             raise InputError("The outcome lists the same people in another order: use outcome.loc[people.index].")
-    if np.ndim(y) == 2:
+    if getattr(y, "ndim", 1) == 2:
         text = "A column-vector y was passed when a 1d array was expected: give a Series, or use y.ravel()."
         warn(text, DataConversionWarning)
     labels = column_or_1d(_plain(y))

@@ -13,7 +13,7 @@ from fairwise.auditing.groups import NOT_KNOWN
 from fairwise.judgments import Answer, agreement
 from fairwise.judgments.answer import PairDesign
 from fairwise.languages import Language, language_of, languages_of, marked
-from fairwise.numbers import digits_beside, in_100, points, share_difference
+from fairwise.numbers import digits_beside, in_100, points, record_number, share_difference
 from fairwise.reporting.sentences import translated
 
 NOTHING = "\N{EN DASH}"
@@ -157,7 +157,7 @@ class Words:
         """A value of a person's record: no needless decimals, and words for nothing."""
         if pd.api.types.is_scalar(value) and pd.isna(value):
             return self.translate("not known")
-        return self.language.decimal(f"{value:g}") if isinstance(value, float) else str(value)
+        return self.language.decimal(record_number(value)) if isinstance(value, float) else str(value)
 
     def group(self, name: str) -> str:
         """What a group is called."""

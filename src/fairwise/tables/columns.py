@@ -25,6 +25,7 @@ DURATIONS = {"timedelta", "timedelta64"}
 NUMBER = r"^[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 DATE = r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])([T ][0-2][0-9]:[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?Z?)?$"
 _NEARLY = 0.9
+_MOST_CODES = 20
 _NUMBERS_AS_OBJECTS = {"integer", "floating", "mixed-integer-float", "decimal", "boolean"}  # as pandas calls them
 _MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 _DAY = 86_400_000_000
@@ -120,12 +121,12 @@ def duration_text(value: float, *, exact: bool = True) -> str:
 def nearly(texts: Sequence[str], counts: NDArray[np.int64]) -> tuple[Kind, NDArray[np.bool_]] | None:
     """Return what nearly all cells of a column of text are, number or date, and which of its values are not.
 
-    None where too few are, where all are numbers, or where leading zeros show that numbers are codes.
+    None where too few are, and where numbers seem to be codes: a few without anything else, or some with leading zeros.
     """
     plain = pc.utf8_trim_whitespace(pa.array(texts, pa.large_string()))
     for kind, pattern in _PATTERNS.items():
         fits = pc.match_substring_regex(plain, pattern).to_numpy(zero_copy_only=False).astype(bool)
-        whole = kind == "date" and fits.all()  # numbers may be meant as codes, but dates are in order
+        whole = fits.all() and (kind == "date" or len(texts) > _MOST_CODES)
         if 0 < _NEARLY * counts.sum() <= counts[fits].sum() and (whole or not fits.all()):
             codes = pc.any(pc.match_substring_regex(plain, r"^0[0-9]+$")).as_py()
             return None if codes else (kind, ~fits)

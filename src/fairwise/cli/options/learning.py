@@ -220,7 +220,7 @@ def read_label_values(path: Path, labels: Iterable[object]) -> dict[object, floa
     unnamed = set(outcomes) - set(names)
     if unnamed:
         raise InputError(
-            f"{path}: does not say how good the outcome {min(unnamed)!r} is; its labels are "
+            f"{path}: does not say how good the outcome {min(unnamed, key=str)!r} is; its labels are "
             f"{', '.join(row['label'] for row in rows)}. Name every outcome as it is written in the table."
         )
     return dict(zip(names.tolist(), (row["value"] for row in rows), strict=True))

@@ -10,6 +10,7 @@ from babel.dates import format_datetime
 from babel.numbers import format_decimal
 
 from fairwise.languages import SOURCE, Language, language_of, languages_of, marked
+from fairwise.numbers import share_difference
 from fairwise.study.languages import language
 from fairwise.study.quality import Flag
 from fairwise.web.shared.security import StartPage
@@ -147,6 +148,7 @@ def _environment(prefix: str, spoken: Language, start_page: StartPage | None) ->
     environment.filters |= {
         "moment": partial(moment, spoken=spoken),
         "percent": percent,
+        "above": share_difference,
         "count": partial(count, spoken=spoken),
         "sentence": sentence,
         "evidence": partial(evidence, spoken=spoken),

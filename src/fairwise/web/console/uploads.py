@@ -292,7 +292,7 @@ def _look(name: str, values: pd.Series[Any]) -> ColumnLook:
         labels=tuple(map(text_of, sorted(different.tolist(), key=_in_order))) if few else (),
         ends=(text_of(known.min()), text_of(known.max())) if is_amount else (),
         nearly=meant,
-        odd=str(different[others.argmax()])[:_LONGEST_EXAMPLE] if others.any() else "",
+        odd=str(different[int(others.argmax())])[:_LONGEST_EXAMPLE] if others.any() else "",
     )
 
 
