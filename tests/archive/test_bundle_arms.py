@@ -45,15 +45,27 @@ def test_what_can_have_come_about_is_in_order(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_two_who_changed_places_are_found(seed: int) -> None:
-    """Also where others began again and stayed in their arm, and where those two did, within one arm."""
+    """Also where others began again and stayed in their arm."""
     people, _ = history(seed, leaving=0, again=0.3)
-    columns = ["arm_turn", "arm"]
-    for is_kept in (people["arm_kept"] == "no", people["arm"] == people["arm"].iloc[-1]):
-        one, *_, other = people.index[is_kept]
-        exchanged = people.copy()
-        exchanged.loc[[one, other], columns] = people.loc[[other, one], columns].to_numpy()
-        with pytest.raises(InputError, match="passed over"):
-            _check_order(BUNDLE, exchanged, TURNS, 0, late=False)
+    one, *_, other = people.index[people["arm_kept"] == "no"]
+    with pytest.raises(InputError, match="passed over"):
+        _check_order(BUNDLE, exchanged(people, one, other), TURNS, 0, late=False)
+
+
+def test_of_one_arm_nobody_who_stayed_in_it_changes_places() -> None:
+    """One person begins, and all others are the same person again."""
+    turns = [turn for turn in range(60) if TURNS[turn] == TURNS[0]][:6]
+    rows = [(str(number), str(turn), TURNS[0], "yes" if turn else "no") for number, turn in enumerate(turns, start=1)]
+    people = pd.DataFrame(rows, columns=["number", "arm_turn", "arm", "arm_kept"])
+    _check_order(BUNDLE, people, TURNS, 0, late=False)
+    with pytest.raises(InputError, match="passed over"):
+        _check_order(BUNDLE, exchanged(people, 1, 5), TURNS, 0, late=False)
+
+
+def exchanged(people: pd.DataFrame, one: int, other: int) -> pd.DataFrame:
+    changed, columns = people.copy(), ["arm_turn", "arm"]
+    changed.loc[[one, other], columns] = people.loc[[other, one], columns].to_numpy()
+    return changed
 
 
 def test_a_turn_in_the_billions_is_refused_at_once() -> None:

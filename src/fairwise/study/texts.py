@@ -92,9 +92,9 @@ _CONSENT_DRAFT = (
     (
         "- ",
         marked(
-            "If a panel such as Prolific sent you, and chance puts people into groups: a code made from your ID there and "
-            "your group, nothing else. If you begin again, you get the same group. The code stays if you withdraw. It is "
-            "deleted when the study closes, or at once if you ask us to erase your data."
+            "If a panel such as Prolific sent you, and chance puts people into groups: a code made from your ID there "
+            "and your group, nothing else. If you begin again, you get the same group. The code stays if you withdraw. "
+            "It is deleted when the study closes, or at once if you ask us to erase your data."
         ),
     ),
     ("", marked("Your name and your IP address are not kept.")),
