@@ -17,7 +17,6 @@ EXTRAS = {
     "bots": ("httpx2",),
     "scale": ("dask", "distributed"),
     "trees": ("pystreed",),
-    "excel": ("openpyxl",),
     "onnx": ("onnx", "skl2onnx"),
 }
 """The modules that an extra brings."""

@@ -506,7 +506,7 @@ DEFENCES = (
     one("names without end are not parsed", "web/console/test_recruitment.py::test_names_without_end_are_not_parsed",
         "web/console/recruitment.py", "people = [] if problem else [name_and_address", "people = [name_and_address"),
     one("one process at a time scores people", "web/console/test_model_facts.py::test_one_process_at_a_time_scores_people",
-        "web/console/model_facts.py", "if turns.requests >= MOST_WAITING:", "if False:"),
+        "web/console/turns.py", "if queue.requests >= MOST_WAITING:", "if False:"),
     one("readiness writes", "faults/test_full_disk.py::test_readiness_tells_before_anybody_answers",
         "web/shared/monitoring.py", "            await store.check_writing()\n", "            pass\n"),
     one("but not for everyone who asks", "faults/test_full_disk.py::test_whoever_asks_often_writes_no_oftener",

@@ -16,6 +16,7 @@ from fairwise.store.fit_results import FrontierPoint
 from fairwise.web.console import model_facts
 from fairwise.web.console.fit_views import aims_of, choices_of
 from fairwise.web.console.model_facts import person_fields, person_of, results_by_group
+from fairwise.web.console.turns import MOST_WAITING
 from fairwise.web.shared.forms import Form
 
 CURVE = [(0.0, 0.40), (0.02, 0.31), (0.05, 0.30), (0.1, 0.28), (0.2, 0.28)]
@@ -127,10 +128,10 @@ def test_one_process_at_a_time_scores_people(monkeypatch: pytest.MonkeyPatch) ->
         outcomes = asyncio.run(ask())
         scores = [one.good for one in outcomes if isinstance(one, model_facts.Score)]
         refusals = [str(one) for one in outcomes if isinstance(one, InputError)]
-        assert (most, len(scores), set(scores)) == (1, model_facts.MOST_WAITING, {0.25})
+        assert (most, len(scores), set(scores)) == (1, MOST_WAITING, {0.25})
         assert len(refusals) == 16
         assert "try it again" in refusals[0]
-    assert started == 2 * model_facts.MOST_WAITING
+    assert started == 2 * MOST_WAITING
 
 
 def test_a_request_that_ends_ends_its_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
