@@ -58,7 +58,7 @@ FORMAT = 3  # of 1, texts are as they were written; of 2, a ' is before those th
 _FORMATS = (1, 2, FORMAT)
 _FORMULA_OF_2 = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n']")
 _LONGEST_CELL = 1 << 26  # models are long
-_MOST_COLUMNS = 100
+_MOST_ROWS, _MOST_COLUMNS = 5_000_000, 100
 _ROWS_AT_ONCE = 10_000
 
 PARTICIPANTS, SCHEDULE, ANSWERS, CLOSINGS = "participants.csv", "schedule.csv", "answers.csv", "closings.csv"
@@ -194,9 +194,11 @@ class Bundle:
         """Yield the rows, texts as they were written."""
         typed = [place for place, column in enumerate(columns) if column in _TYPED]
         for at, row in enumerate(rows, start=2):
+            if at > _MOST_ROWS + 1:
+                raise InputError(f"{self.path}: {name}: more than {_MOST_ROWS:,} rows; no bundle has so many")
             if len(row) != len(columns):
                 raise InputError(f"{self.path}: {name}, row {at}: {len(row)} cells; needed: {len(columns)}")
-            for place in typed:
+            for place in filter(row.__getitem__, typed):  # nothing is as it was written
                 row[place] = self._as_written(row[place], f"{name}, row {at}, column {columns[place]}")
             yield row
 

@@ -131,7 +131,7 @@ def test_a_name_is_only_a_name(plain_console: Operating) -> None:
     assert {file.split("/")[-1] for file in left(plain_console)} == {
         "secret.key",
         "received",
-        "people.csv",
+        "table",
         "look.json",
         "sample.parquet",
     }
