@@ -16,7 +16,7 @@ from tests.support.visits import visiting
 from fairwise.archive.bundle import CLOSINGS, PARTICIPANTS, read_bundle, write_bundle
 from fairwise.archive.verify import verify_bundle
 from fairwise.errors import InputError
-from fairwise.tables.guarded import guarding
+from fairwise.tables.guarded import GuardedWork, guarding
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,13 +83,17 @@ def test_a_table_has_few_columns_and_bounded_cells(bundle: Path) -> None:
             read_bundle(path).table(CLOSINGS)
 
 
-def test_people_of_a_bundle_that_swell_are_refused(bundle: Path) -> None:
-    """Also in a process of its own, as on the command line, before the study reads them here."""
+def test_people_of_a_bundle_that_swell_are_refused(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the command line in a process of its own, before the study reads them here."""
     people = BOMBS["one text often.parquet"]()
     path = changed(bundle, lambda files: files.update({"study/people.parquet": people}), forge=True)
     with zipfile.ZipFile(path) as archive:
         assert len(archive.read("study/people.parquet")) < 20_000
     with pytest.raises(InputError, match=r"people\.parquet: more than .* MB when unpacked"):
         verify_bundle(path)
+    works = list[str]()
+    run = GuardedWork.run
+    monkeypatch.setattr(GuardedWork, "run", lambda work: works.append(work.file) or run(work))
     with guarding(), pytest.raises(InputError, match=rf"{path}: study/people.parquet: more than .* MB when unpacked"):
         verify_bundle(path)
+    assert [file.rpartition("/")[2] for file in works] == ["people.parquet"]

@@ -16,6 +16,7 @@ from tests.support.study_making import CHOSEN, TABLE, csv, left, problem, send, 
 
 from fairwise.web.console import study_wizard as making
 from fairwise.web.console import uploads
+from fairwise.web.console.turns import Turns
 from fairwise.web.console.uploads import HOURS_KEPT
 
 if TYPE_CHECKING:
@@ -200,3 +201,16 @@ def test_what_nobody_goes_on_with_is_deleted(plain_console: Operating) -> None:
     assert plain_console.get(second).status_code == 404
     assert plain_console.get(third).status_code == 200
     assert plain_console.get("/new/%2e%2e%2fsecret.key").status_code == 404
+
+
+def test_an_upload_is_read_in_a_process_that_can_be_given_up(
+    plain_console: Operating, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def give_up(_turns: Turns, *_: object) -> tuple[None, bytes]:
+        return None, b""
+
+    monkeypatch.setattr(Turns, "run", give_up)
+    page = send(plain_console, csv())
+    assert page.status_code == 422
+    assert "people.csv: cannot be read within 20 seconds and 512 MB of memory" in problem(page)
+    assert left(plain_console) == {"secret.key"}
