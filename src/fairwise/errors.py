@@ -15,10 +15,26 @@
 A message says what was wrong, where, and what is allowed. :class:`ModelVersionWarning` is the one warning with a name.
 """
 
+from collections.abc import Iterable
+
+_LONGEST, _FEW = 60, 5
+
 
 def quote(value: object) -> str:
     """A value as a message shows it: 3 rather than np.int64(3)."""
     return repr(value.item() if hasattr(value, "item") and getattr(value, "ndim", 1) == 0 else value)
+
+
+def cut(text: str) -> str:
+    """Return the beginning of a text, for an error message."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+def some(values: Iterable[object]) -> str:
+    """Return the first few values and how many there are."""
+    every = list(values)
+    few = ", ".join(cut(quote(value)) for value in every[:_FEW])
+    return few if len(every) <= _FEW else f"{few}, … ({len(every)} in all)"
 
 
 class FairwiseError(Exception):

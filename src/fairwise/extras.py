@@ -16,7 +16,6 @@ EXTRAS = {
     ),
     "bots": ("httpx2",),
     "scale": ("dask", "distributed"),
-    "excel": ("openpyxl",),
     "onnx": ("onnx", "skl2onnx"),
 }
 """The modules that an extra brings."""

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import socket
 import tracemalloc
 import zipfile
 import zlib
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
+from tests.support.bombs import BOMBS
 from tests.support.operating import operating
 from tests.support.served import listening
 from tests.support.visits import visiting
@@ -21,11 +18,9 @@ from tests.support.visits import visiting
 from fairwise import PairwiseFairClassifier
 from fairwise.errors import InputError, ModelFileError
 from fairwise.learning.model import files
-from fairwise.tables import files as table_files
 from fairwise.tables.files import read_table
 from fairwise.web import protocol, server
 from fairwise.web.app import Site
-from fairwise.web.console import uploads
 from fairwise.web.shared import security
 
 if TYPE_CHECKING:
@@ -117,28 +112,18 @@ def test_a_slow_reader_of_a_reply_is_no_slow_request(monkeypatch: pytest.MonkeyP
 # Files that swell
 
 
-def bomb(rows: int) -> bytes:
-    """A column of one word, repeated: a few bytes, whatever the number."""
-    made, zeros = io.BytesIO(), pa.array(np.zeros(rows, np.int32))
-    pq.write_table(pa.table({"person": pa.DictionaryArray.from_arrays(zeros, ["x"])}), made)
-    return made.getvalue()
-
-
-def test_a_parquet_bomb_is_refused_before_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    small = bomb(1_000_000)
-    assert len(small) < 10_000
-    path = tmp_path / "people.parquet"
-    path.write_bytes(small)
-    with pytest.raises(InputError, match="more than can be read"):
-        read_table(path, most_cells=999_999)
-    assert table_files.MOST_CELLS < 10**10
+def test_a_parquet_bomb_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    small = BOMBS["one text often.parquet"]()
+    assert len(small) < 20_000
+    (tmp_path / "people.parquet").write_bytes(small)
+    with pytest.raises(InputError, match="MB when unpacked"):
+        read_table(tmp_path / "people.parquet")
     (tmp_path / "empty").mkdir()
-    monkeypatch.setattr(uploads, "_MOST_CELLS", 999_999)
     with operating(tmp_path / "empty", tmp_path / "empty.sqlite") as console:
         console.set_up()
         data = {"csrf": console.csrf()}
         reply = console.client.post("/admin/new", data=data, files={"people": ("people.parquet", small)})
-    assert (reply.status_code, "more than can be read" in reply.text) == (422, True)
+    assert (reply.status_code, "MB when unpacked" in reply.text) == (422, True)
 
 
 def test_a_model_that_swells_is_refused_before_it_is_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

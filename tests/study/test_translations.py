@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from fairwise.errors import InputError
+from fairwise.errors import InputError, some
 from fairwise.judgments import Answer
 from fairwise.study.cards import Row
 from fairwise.study.folder import StudyFolder
 from fairwise.study.languages import available
 from fairwise.study.settings import StudySettings
 from fairwise.study.translations import draft, translated, words_in
-from fairwise.tables.ids import some
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openpyxl import Workbook
 
-from fairwise import extras
-from fairwise.errors import InputError, MissingExtraError
+from fairwise.errors import InputError
 from fairwise.tables.files import read_table
 from fairwise.tables.people_file import PeopleFile
 
@@ -98,7 +97,7 @@ def test_sheets_that_are_no_table(tmp_path: Path, rows: list[list[Any]], part: s
     assert part in str(caught.value)
 
 
-def test_files_that_are_no_workbook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_are_no_workbook(tmp_path: Path) -> None:
     file = tmp_path / "t.xlsx"
     whole = written(file, [["id"], [1]]).read_bytes()
     for content in (b"id,age\n1,2\n", b"PK\x03\x04", whole[: len(whole) // 2], b""):
@@ -106,16 +105,8 @@ def test_files_that_are_no_workbook(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         with pytest.raises(InputError, match="not an Excel workbook"):
             read_table(file)
     file.write_bytes(whole)
-    monkeypatch.setattr("fairwise.tables.excel._MOST_BYTES", 100)
     with pytest.raises(InputError, match="when unpacked"):
-        read_table(file)
-
-
-def test_without_the_extra_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = written(tmp_path / "t.xlsx", [["id"], [1]])
-    monkeypatch.setattr(extras, "EXTRAS", {"excel": ("no_such_module",)})
-    with pytest.raises(MissingExtraError, match=r"an Excel file needs the extra excel .*fairwise\[excel\]"):
-        read_table(file)
+        read_table(file, most=100)
 
 
 def test_another_separator(tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairwise.errors import TableError
-from fairwise.tables.ids import PeopleIds, encode, integers_or_texts, some, text_of
+from fairwise.errors import TableError, some
+from fairwise.tables.ids import PeopleIds, encode, integers_or_texts, text_of
 
 
 def test_a_whole_number_has_one_text_and_a_code_with_zeros_another() -> None:

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from fairwise.errors import InputError
+from fairwise.errors import InputError, some
 from fairwise.tables import row_errors
 from fairwise.tables.files import require_column
-from fairwise.tables.ids import some
 from fairwise.tables.row_errors import did_you_mean
 
 

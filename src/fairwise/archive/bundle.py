@@ -9,13 +9,16 @@ import csv
 import io
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import sqlalchemy as sa
 
 from fairwise.archive.container import (
@@ -55,7 +58,9 @@ MANIFEST = "bundle.json"
 FORMAT = 3  # of 1, texts are as they were written; of 2, a ' is before those that begin like a formula
 _FORMATS = (1, 2, FORMAT)
 _FORMULA_OF_2 = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n']")
-_LONGEST_CELL = 1 << 30  # models are long
+_LONGEST_CELL = 1 << 26  # models are long
+_MOST_ROWS, _MOST_COLUMNS = 5_000_000, 100
+_ROWS_AT_ONCE = 10_000
 
 PARTICIPANTS, SCHEDULE, ANSWERS, CLOSINGS = "participants.csv", "schedule.csv", "answers.csv", "closings.csv"
 ANSWER_MODELS, EXCLUSIONS, CONSENTS = "answer_models.csv", "exclusions.csv", "consents.csv"
@@ -113,38 +118,94 @@ BUNDLE = ContainerKind(
 )
 
 
+class _Pieces(io.RawIOBase):
+    """The content of a file as one that is open."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces, self._rest = pieces, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        self._rest = self._rest or next(self._pieces, b"")
+        count = min(len(buffer), len(self._rest))
+        buffer[:count], self._rest = self._rest[:count], self._rest[count:]
+        return count
+
+
+class _Files(Mapping[str, bytes]):
+    """The files of a bundle by name; each is unpacked when it is asked for, and checked again."""
+
+    def __init__(self, path: Path, names: Sequence[str]) -> None:
+        self._path, self._names = path, frozenset(names)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __getitem__(self, name: str) -> bytes:
+        return b"".join(self.pieces(name))
+
+    def pieces(self, name: str) -> Iterator[bytes]:
+        """Yield the content of a file piece by piece."""
+        if name not in self._names:
+            raise KeyError(name)
+        with open_container(self._path, BUNDLE) as container:
+            yield from container.pieces(name)
+
+
 @dataclass(frozen=True, eq=False)
 class Bundle:
     """The files of a bundle, checked against its list."""
 
     path: Path
     manifest: Manifest
-    files: Mapping[str, bytes]
+    files: _Files
 
     def table(self, name: str) -> pd.DataFrame:
-        """One of the tables, every cell a text; none if it is not there."""
+        """One of the tables, every cell a text; none if it is not there. It is read row by row, and kept by column."""
+        if name not in self.files:
+            return pd.DataFrame(dtype=object)
         limit = csv.field_size_limit(_LONGEST_CELL)
         try:
-            text = self.files.get(name, b"").decode()
-            rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
+            with io.TextIOWrapper(io.BufferedReader(_Pieces(self.files.pieces(name))), "utf-8", newline="") as text:
+                rows = csv.reader(text, strict=True)
+                columns = next(rows, [])
+                if not columns:
+                    raise InputError(f"{self.path}: {name} is empty; needed: at least the names of its columns")
+                if len(columns) > _MOST_COLUMNS:
+                    raise InputError(f"{self.path}: {name}: {len(columns):,} columns; no table has so many")
+                checked = self._checked(name, columns, rows)
+                parts = [_columns_of(batch) for batch in iter(lambda: list(islice(checked, _ROWS_AT_ONCE)), [])]
         except (UnicodeDecodeError, csv.Error) as error:
             raise InputError(f"{self.path}: {name} cannot be read as a table: {error}") from None
         finally:
             csv.field_size_limit(limit)
-        if not rows and name in self.files:
-            raise InputError(f"{self.path}: {name} is empty; needed: at least the names of its columns")
-        columns = rows.pop(0) if rows else []
+        kept = [pa.chunked_array(column, pa.large_string()) for column in zip(*parts, strict=True)]
+        frame = pd.DataFrame({place: column.to_pandas() for place, column in enumerate(kept)})
+        return frame.set_axis(columns, axis="columns") if kept else pd.DataFrame(columns=columns, dtype=object)
+
+    def _checked(self, name: str, columns: Sequence[str], rows: Iterator[list[str]]) -> Iterator[list[str]]:
+        """Yield the rows, texts as they were written."""
         typed = [place for place, column in enumerate(columns) if column in _TYPED]
         for at, row in enumerate(rows, start=2):
+            if at > _MOST_ROWS + 1:
+                raise InputError(f"{self.path}: {name}: more than {_MOST_ROWS:,} rows; no bundle has so many")
             if len(row) != len(columns):
                 raise InputError(f"{self.path}: {name}, row {at}: {len(row)} cells; needed: {len(columns)}")
-            for place in typed:
+            for place in filter(row.__getitem__, typed):  # nothing is as it was written
                 row[place] = self._as_written(row[place], f"{name}, row {at}, column {columns[place]}")
-        return pd.DataFrame(rows, columns=columns, dtype=object)
+            yield row
 
-    def study_files(self) -> dict[str, bytes]:
-        """The study's own files by their names within its folder."""
-        return {name.removeprefix(STUDY): data for name, data in self.files.items() if name.startswith(STUDY)}
+    def study_files(self) -> dict[str, Iterator[bytes]]:
+        """The study's own files, piece by piece, by their names within its folder."""
+        return {name.removeprefix(STUDY): self.files.pieces(name) for name in self.files if name.startswith(STUDY)}
 
     def rows(self, name: str) -> list[Mapping[str, str]]:
         """The rows of a table by column."""
@@ -166,6 +227,10 @@ class Bundle:
         return text
 
 
+def _columns_of(rows: Sequence[Sequence[str]]) -> list[pa.Array]:
+    return [pa.array(cells, pa.large_string()) for cells in zip(*rows, strict=True)]
+
+
 def rows_of(table: pd.DataFrame) -> list[Mapping[str, str]]:
     """Return the rows of a table, every cell a text."""
     names = [str(name) for name in table.columns]
@@ -175,8 +240,10 @@ def rows_of(table: pd.DataFrame) -> list[Mapping[str, str]]:
 def read_bundle(path: Path) -> Bundle:
     """Read and check every file; what was added, taken away or changed is named, and what does not belong there."""
     with open_container(path, BUNDLE) as container:
-        files = {name: b"".join(container.pieces(name)) for name in container.names}
-        return Bundle(path, container.manifest, files)
+        for name in container.names:
+            for _ in container.pieces(name):  # compared with the list as it is read
+                pass
+        return Bundle(path, container.manifest, _Files(path, container.names))
 
 
 def write_bundle(path: Path, study: StudyFolder, connection: sa.Connection, *, coarse: bool = False) -> Manifest:

@@ -229,7 +229,7 @@ def _check(where: str, table: pd.DataFrame, allowed: _Table) -> None:
         if column not in allowed.columns or names.count(column) > 1:
             raise InputError(f"{where} has a column {column!r} that does not belong there, or is there twice")
         kind = allowed.columns[column]
-        wrong = {cell for cell in set(table[column]) if not kind.fits(cell)}
+        wrong = {cell for cell in table[column].unique() if not kind.fits(cell)}
         if wrong:
             row = next(at for at, cell in enumerate(table[column], start=2) if cell in wrong)
             cell = _short(table[column].iloc[row - 2])

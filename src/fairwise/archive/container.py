@@ -25,6 +25,7 @@ from fairwise.store.tables import AnyColumn
 from fairwise.study.folder import CONSENT, PEOPLE, SCORES, SECRET, SECRET_BYTES, SETTINGS, TASK, StudyFolder, named
 from fairwise.study.pictures import IMAGES
 from fairwise.study.settings import StudySettings
+from fairwise.tables.files import check_parquet
 
 Manifest: TypeAlias = Mapping[str, Any]
 """The list of a container's files with what else there is to say, as it was read; each kind checks its own."""
@@ -214,6 +215,9 @@ def unpack_study(path: Path, kind: ContainerKind, files: Mapping[str, Iterable[b
             _write(folder / name, files[name])
         if SECRET not in files:
             _write(folder / SECRET, [secrets.token_bytes(SECRET_BYTES)])
+        for name in files:
+            if name.endswith(".parquet") and "/" not in name:
+                check_parquet(folder / name)
         return StudyFolder.open(folder)
     except InputError as error:  # about the container, not about a folder that is gone when it is read
         raise InputError(str(error).replace(f"{folder}/", f"{path}: {kind.folder}")) from None

@@ -139,7 +139,7 @@ def verify(bundle: Bundle) -> Verified:
 def unpacked_study(bundle: Bundle, folder: Path) -> StudyFolder:
     """The study's files in a new folder, with a secret of its own."""
     folder.mkdir(mode=0o700)
-    return unpack_study(bundle.path, BUNDLE, {name: [data] for name, data in bundle.study_files().items()}, folder)
+    return unpack_study(bundle.path, BUNDLE, bundle.study_files(), folder)
 
 
 def _check_manifest(bundle: Bundle, study: StudyFolder, people: pd.DataFrame) -> None:
@@ -165,9 +165,9 @@ def _check_schedule(path: Path, study: StudyFolder, people: pd.DataFrame, schedu
     strangers = by_number.keys() - set(people["number"])
     if strangers:
         raise InputError(f"{path}: {SCHEDULE} has pairs of participant {min(strangers)}, who is not in {PARTICIPANTS}")
-    for who in people.to_dict("records"):
-        expected = study.places(int(who["number"]), int(who["slot"]))
-        found = by_number.get(who["number"])
+    for number, slot in zip(people["number"], people["slot"], strict=True):
+        expected = study.places(int(number), int(slot))
+        found = by_number.get(number)
         rows = (
             [] if found is None else list(zip(found["position"], found["a"], found["b"], found["design"], strict=True))
         )
@@ -179,11 +179,11 @@ def _check_schedule(path: Path, study: StudyFolder, people: pd.DataFrame, schedu
         if laid_out != expected_rows or len(rows) != len(laid_out) + len(chosen):
             first = next((one for one, other in zip_longest(expected_rows, laid_out) if one != other), None)
             raise InputError(
-                f"{path}: participant {who['number']} was not shown what seed {study.settings.seed} asks for"
+                f"{path}: participant {number} was not shown what seed {study.settings.seed} asks for"
                 + ("" if first is None else f", beginning with pair {first[0]}")
             )
         if found is not None:
-            _check_chances(f"{path}: participant {who['number']}", found, expected)
+            _check_chances(f"{path}: participant {number}", found, expected)
 
 
 def _check_chances(who: str, found: pd.DataFrame, expected: Sequence[ShownPair | None]) -> None:

@@ -11,12 +11,12 @@ import pandas as pd
 from fairwise.auditing import checks
 from fairwise.constraints.pairs import PairRows
 from fairwise.constraints.violations import excess
-from fairwise.errors import InputError, TableError, quote
+from fairwise.errors import InputError, TableError, quote, some
 from fairwise.learning.large.passes import over_spans
 from fairwise.learning.large.table import LargeTable, large_table
 from fairwise.tables.files import require_column
 from fairwise.tables.frames import has_ids, indexed_by, to_pandas
-from fairwise.tables.ids import PeopleIds, encode, some
+from fairwise.tables.ids import PeopleIds, encode
 
 if TYPE_CHECKING:
     from fairwise.constraints.pairs import FloatArray, IntArray, Weighting

@@ -12,6 +12,7 @@ from typer import Option
 from typer.core import TyperGroup
 
 from fairwise.errors import FairwiseError
+from fairwise.tables.guarded import guarding
 
 _DEBUG = "fairwise.debug"
 WRONG_USAGE = 2
@@ -34,7 +35,8 @@ class ErrorHandlingGroup(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
         try:
-            return super().invoke(ctx)
+            with guarding():  # who made the files that are named is not known
+                return super().invoke(ctx)
         except (typer.Exit, typer.Abort, BrokenPipeError):
             raise
         except KeyboardInterrupt as stop:

@@ -52,7 +52,8 @@ def show(
 
 
 def _row_of(person: str, people: Path, id_column: str, columns: list[str]) -> "pd.DataFrame":
-    from fairwise.tables.ids import some, text_of
+    from fairwise.errors import some
+    from fairwise.tables.ids import text_of
     from fairwise.tables.people_file import PeopleFile
     from fairwise.tables.row_errors import did_you_mean
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from fairwise.errors import InputError, quote
-from fairwise.tables.ids import encode, some, text_of
+from fairwise.errors import InputError, quote, some
+from fairwise.tables.ids import encode, text_of
 
 if TYPE_CHECKING:
     from fairwise.constraints.pairs import FloatArray, IntArray, PairRows, Weighting

@@ -25,6 +25,7 @@ from fairwise.study.decisions import Amount, Decision, OutcomeWords
 from fairwise.study.fit_choices import FitChoices
 from fairwise.study.folder import StudyFolder
 from fairwise.study.settings import StudySettings
+from fairwise.tables.files import read_parquet
 from fairwise.tables.ids import text_of
 from fairwise.tables.output import write_whole
 
@@ -121,7 +122,7 @@ def read_fit_data(job: Job, folder: Path, store: Store, kept: Path) -> FitData:
         store.read_now(lambda connection: _keep(connection, settings, about, names, kept, again))
     people = study.people()
     words = {relation.name: relation.words for relation in about.relations}
-    relations = pd.read_parquet(kept / _RELATIONS).set_index("judge").replace({"relation": words})
+    relations = read_parquet(kept / _RELATIONS).to_pandas().set_index("judge").replace({"relation": words})
     asked = {f"{PREFIX}{question.name}": question.words for question in about.questions}
     relations = relations.rename(columns={"relation": about.relation_question} | asked)
     answers = Judgments.read(kept / _ANSWERS, people=people, judge_attributes=relations)
@@ -146,8 +147,8 @@ def _kept_second_round(arms: Sequence[Arm], kept: Path) -> SecondRound | None:
     """As it was when the job first began."""
     if not (kept / _ARMS).exists():
         return None
-    known = pd.read_parquet(kept / _ARMS).set_index("judge")
-    reasons = pd.read_parquet(kept / _REASONS) if (kept / _REASONS).exists() else None
+    known = read_parquet(kept / _ARMS).to_pandas().set_index("judge")
+    reasons = read_parquet(kept / _REASONS).to_pandas() if (kept / _REASONS).exists() else None
     return SecondRound(known, reasons, silent_arm(arms))
 
 

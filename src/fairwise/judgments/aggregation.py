@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairwise.errors import InputError
+from fairwise.errors import InputError, some
 from fairwise.judgments.answer import Answer, Oriented, PairDesign, orient
 from fairwise.judgments.validation import CheckedTable, match
-from fairwise.tables.ids import some
 
 Rule: TypeAlias = str | Mapping[str, Any]
 PANEL = "panel"

@@ -11,11 +11,10 @@ from scipy.cluster import hierarchy
 from scipy.spatial.distance import pdist, squareform
 from sklearn.metrics import silhouette_score
 
-from fairwise.errors import InputError
+from fairwise.errors import InputError, some
 from fairwise.judgments.answer import Answer, orient
 from fairwise.judgments.drivers import judge_drivers
 from fairwise.judgments.table import Judgments
-from fairwise.tables.ids import some
 
 Basis: TypeAlias = Literal["auto", "shared pairs", "profiles"]
 Floats: TypeAlias = NDArray[np.float64]

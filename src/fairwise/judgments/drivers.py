@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from scipy.special import bdtrc
 from sklearn.linear_model import LogisticRegression
 
-from fairwise.errors import InputError, JudgmentsError
+from fairwise.errors import InputError, JudgmentsError, some
 from fairwise.judgments.answer import SAME, Ints, Oriented, orient
 from fairwise.judgments.table import Judgments
 from fairwise.tables.frames import is_numeric
-from fairwise.tables.ids import some
 
 
 @dataclass(frozen=True, eq=False)

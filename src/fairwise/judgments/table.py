@@ -12,7 +12,7 @@ from narwhals.typing import IntoDataFrame
 from numpy.typing import NDArray
 
 from fairwise import notebook
-from fairwise.errors import JudgmentsError
+from fairwise.errors import JudgmentsError, some
 from fairwise.judgments.aggregation import PANEL, SIMULATED_PANEL, Rule, aggregate
 from fairwise.judgments.answer import Answer, PairDesign
 from fairwise.judgments.files import (
@@ -39,7 +39,7 @@ from fairwise.judgments.validation import (
 )
 from fairwise.numbers import counted
 from fairwise.tables.frames import has_ids, to_pandas
-from fairwise.tables.ids import encode, some, text_of
+from fairwise.tables.ids import encode, text_of
 from fairwise.tables.row_errors import Source
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class Judgments:
         Files of other tools: ``columns={"judge": "rater", "a": "left"}`` says what the file calls our columns,
         ``answers={"L": "a_at_least_b", 0: "same", "": "skip"}`` what its words mean, ``"skip"`` leaving a row out.
         ``sep`` separates the cells of a CSV file; without it a comma, semicolon or tab is recognised. Of a workbook
-        (``.xlsx``, needs the extra ``excel``) the first sheet is read.
+        (``.xlsx``) the first sheet is read.
         """
         how = Reading(by, measured_only, rounds)
         check_column_map(columns or {})

@@ -11,12 +11,12 @@ import pandas as pd
 from narwhals.typing import IntoDataFrame
 from numpy.typing import NDArray
 
-from fairwise.errors import InputError, JudgmentsError, TableError, quote
+from fairwise.errors import InputError, JudgmentsError, TableError, cut, quote, some
 from fairwise.judgments import columns
 from fairwise.judgments.answer import PairDesign
 from fairwise.tables.frames import has_ids, indexed_by, make_of, to_pandas
-from fairwise.tables.ids import PeopleIds, encode, integers_or_texts, is_integer, some
-from fairwise.tables.row_errors import RowErrors, Source, cut
+from fairwise.tables.ids import PeopleIds, encode, integers_or_texts, is_integer
+from fairwise.tables.row_errors import RowErrors, Source
 
 REQUIRED = ("judge", "a", "b", "answer")
 DEFAULTS = {"weight": 1.0, "round": 1, "design": PairDesign.UNIFORM.value}

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from fairwise.errors import InputError
+from fairwise.errors import InputError, some
 from fairwise.study.languages import Language
 from fairwise.study.settings import ShownColumn
-from fairwise.tables.ids import some
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,10 @@ import numpy as np
 import pandas as pd
 from pydantic import Field, model_validator
 
+from fairwise.errors import some
 from fairwise.study.languages import Language, marked
 from fairwise.study.toml import Input, Line, SettingsTable, Unit
-from fairwise.tables.ids import some, text_of
+from fairwise.tables.ids import text_of
 from fairwise.tables.row_errors import Source
 
 OutcomeKind = Literal["yes-no", "tiers", "amount"]

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from fairwise.errors import InputError
+from fairwise.errors import InputError, some
 from fairwise.study.arms import Arm, assigned_late
 from fairwise.study.cards import ID, Card, cards_of, columns_shown
 from fairwise.study.decisions import check_outcome
@@ -27,7 +27,7 @@ from fairwise.study.settings import StudySettings
 from fairwise.study.texts import left_to_fill_in, read_text, safe_html
 from fairwise.study.translations import translated, translated_values
 from fairwise.tables.files import read_parquet
-from fairwise.tables.ids import some, text_of
+from fairwise.tables.ids import text_of
 from fairwise.tables.people_file import PeopleFile
 from fairwise.tables.row_errors import Source
 

@@ -29,11 +29,11 @@ from fairwise.study.settings import StudySettings
 from fairwise.study.telling import NEVER_SHOWN, telling_columns
 from fairwise.study.texts import TITLE_DRAFT, consent_draft, task_draft
 from fairwise.study.toml import Plain
+from fairwise.tables.frames import arrow_column
 from fairwise.tables.ids import text_of
 from fairwise.tables.people_file import PeopleFile
 
 _WORDS = re.compile(r"[\s_.\-]+|(?<=[a-z])(?=[A-Z])")
-_TRUTHS = {"true": True, "false": False}
 _OF_MORE = "; of more, say how good each is, --label-values or [[decisions]], or that they are amounts, --amount-range"
 
 
@@ -218,26 +218,6 @@ def _table(ids: pa.Array, columns: Mapping[str, pa.Array], people: PeopleFile) -
             "give the column another name"
         )
     return pa.table({ID: ids, **columns})
-
-
-def arrow_column(column: pd.Series[Any]) -> pa.Array:
-    """Return a column as truths, numbers or text, whatever it was."""
-    if pd.api.types.is_bool_dtype(column.dtype) or pd.api.types.is_integer_dtype(column.dtype):
-        return pa.array(column)
-    texts = [_text(value) for value in column.array]
-    if pd.api.types.is_float_dtype(column.dtype):
-        # By way of text, as 0.1 in half the digits is another number in all of them.
-        return pa.array([None if text is None else float(text) for text in texts], pa.float64())
-    known = {text.strip().lower() for text in texts if text is not None}
-    if known and known <= set(_TRUTHS):
-        return pa.array([None if text is None else _TRUTHS[text.strip().lower()] for text in texts], pa.bool_())
-    return pa.array(texts, pa.string())
-
-
-def _text(value: object) -> str | None:
-    if pd.api.types.is_scalar(value) and pd.isna(value):  # type: ignore[call-overload]
-        return None
-    return text_of(value).removesuffix(" 00:00:00" if isinstance(value, pd.Timestamp) else "")
 
 
 def _texts(settings: StudySettings, values: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:

@@ -14,8 +14,7 @@ from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AoT, Comment, Item, Whitespace
 
-from fairwise.errors import InputError
-from fairwise.tables.row_errors import cut
+from fairwise.errors import InputError, cut
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails

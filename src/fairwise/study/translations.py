@@ -14,14 +14,13 @@ import pyarrow as pa
 import tomlkit
 from pydantic import Field
 
-from fairwise.errors import InputError
+from fairwise.errors import InputError, some
 from fairwise.study.decisions import usual_meaning
 from fairwise.study.languages import language
 from fairwise.study.questions import Option
 from fairwise.study.settings import AnswerWords, StudySettings
 from fairwise.study.texts import TITLE_DRAFT
 from fairwise.study.toml import Contact, Line, Plain, SettingsFile, SettingsTable, Text, Unit, read_toml, setting_line
-from fairwise.tables.ids import some
 
 _WORDS = {
     "title": "the title",

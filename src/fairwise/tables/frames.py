@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from fairwise.errors import InputError, TableError, quote
+from fairwise.errors import InputError, TableError, quote, some
 from fairwise.tables.files import require_column
-from fairwise.tables.ids import some
+from fairwise.tables.ids import text_of
 from fairwise.tables.row_errors import did_you_mean
 
 _COUNTED = "row, not an id"
@@ -35,6 +35,7 @@ _WITH_MISSING = {
     pa.uint64(): pd.UInt64Dtype(),
 }
 BANDS = 4
+_TRUTHS = {"true": True, "false": False}
 
 
 def to_pandas(table: Any, index: pd.Index | None = None) -> Any:
@@ -139,3 +140,23 @@ def in_order(names: Iterable[str]) -> list[str]:
         return (begins is None, float(begins[0]) if begins else 0.0, name)
 
     return sorted(names, key=place)
+
+
+def arrow_column(column: pd.Series[Any]) -> pa.Array:
+    """Return a column as truths, numbers or text, whatever it was."""
+    if pd.api.types.is_bool_dtype(column.dtype) or pd.api.types.is_integer_dtype(column.dtype):
+        return pa.array(column)
+    texts = [_text(value) for value in column.array]
+    if pd.api.types.is_float_dtype(column.dtype):
+        # By way of text, as 0.1 in half the digits is another number in all of them.
+        return pa.array([None if text is None else float(text) for text in texts], pa.float64())
+    known = {text.strip().lower() for text in texts if text is not None}
+    if known and known <= set(_TRUTHS):
+        return pa.array([None if text is None else _TRUTHS[text.strip().lower()] for text in texts], pa.bool_())
+    return pa.array(texts, pa.string())
+
+
+def _text(value: object) -> str | None:
+    if pd.api.types.is_scalar(value) and pd.isna(value):  # type: ignore[call-overload]
+        return None
+    return text_of(value).removesuffix(" 00:00:00" if isinstance(value, pd.Timestamp) else "")

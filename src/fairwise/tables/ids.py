@@ -12,14 +12,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairwise.errors import TableError, quote
-from fairwise.tables.row_errors import cut
+from fairwise.errors import TableError, cut, quote, some
 
 # At most 18 digits, so that every match fits in 64 bits.
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _TOO_LONG = 10**18
 _FIRST_MERGED = 2.0**53
-_FEW = 5
 
 
 def text_of(value: object) -> str:
@@ -111,10 +109,3 @@ class PeopleIds:
 
 def _all_short(integers: pd.Index) -> bool:
     return not len(integers) or (integers.min() > -_TOO_LONG and integers.max() < _TOO_LONG)
-
-
-def some(values: Iterable[object]) -> str:
-    """Return the first few values and how many there are."""
-    every = list(values)
-    few = ", ".join(cut(quote(value)) for value in every[:_FEW])
-    return few if len(every) <= _FEW else f"{few}, … ({len(every)} in all)"

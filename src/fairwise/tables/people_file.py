@@ -9,10 +9,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fairwise.errors import InputError, quote
+from fairwise.errors import InputError, quote, some
 from fairwise.tables.columns import DATE, NUMBER, Reading, kind_of, nearly, nearly_in_words
 from fairwise.tables.files import read_table, require_column
-from fairwise.tables.ids import encode, integers_or_texts, some, text_of
+from fairwise.tables.ids import encode, integers_or_texts, text_of
 from fairwise.tables.row_errors import Source
 from fairwise.tables.text_formats import with_plain_numbers
 
@@ -52,6 +52,20 @@ class PeopleFile:
                 require_column(name, header, str(path))
 
         frame, source = read_table(path, check_header, separator=separator)
+        return cls.of(frame, source, id_column, decimal=decimal, numeric=numeric, na_values=na_values)
+
+    @classmethod
+    def of(
+        cls,
+        frame: pd.DataFrame,
+        source: Source,
+        id_column: str,
+        *,
+        decimal: str | None = None,
+        numeric: Sequence[str] = (),
+        na_values: Sequence[str] = (),
+    ) -> "PeopleFile":
+        """Check a table that was read already."""
         ids = column_of(frame, id_column, source)
         codes, texts = encode(ids)
         source.refuse(codes < 0, id_column, ids, "where an id must be; every person needs one")

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairwise.errors import TableError, quote
+from fairwise.errors import TableError, cut, quote
 
 
 @dataclass(frozen=True)
@@ -124,8 +124,3 @@ def did_you_mean(name: str, candidates: Sequence[str]) -> str:
     names = {one.lower(): one for one in reversed(candidates[:_MOST]) if len(one) <= _LONGEST}
     near = get_close_matches(name.lower(), names, n=1) if len(name) <= _LONGEST else []
     return f" (did you mean {names[near[0]]!r}?)" if near else ""
-
-
-def cut(text: str) -> str:
-    """Return the beginning of a text, for an error message."""
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."

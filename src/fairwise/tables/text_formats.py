@@ -5,7 +5,6 @@ guessed at.
 """
 
 import codecs
-import re
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -15,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fairwise.errors import InputError
+from fairwise.tables.parsing import separator_of
 
 UTF_8 = "utf-8"
 ENCODINGS: Mapping[str, str] = {
@@ -27,7 +27,6 @@ ENCODINGS: Mapping[str, str] = {
 }
 """Encodings that files of spreadsheet programs have, with their names for people."""
 
-SEPARATORS: Mapping[str, str] = {",": "comma", ";": "semicolon", "\t": "tab"}
 DECIMALS: Mapping[str, str] = {".": "point", ",": "comma"}
 
 _BLOCK = 1 << 20
@@ -62,12 +61,6 @@ def found_separator(file: Path, encoding: str) -> str:
     """Return what separates the cells of the first line that is not blank."""
     with file.open(encoding="utf-8-sig" if encoding == UTF_8 else encoding, errors="replace") as lines:
         return separator_of(next((line for line in iter(partial(lines.readline, _BLOCK), "") if line.strip()), ""))
-
-
-def separator_of(header: str) -> str:
-    """Return the separator that occurs most often outside quotes in the header; in doubt a comma."""
-    outside = re.sub(r'"[^"]*"', "", header)
-    return max(SEPARATORS, key=outside.count)
 
 
 def write_as_utf8(file: Path, encoding: str, target: Path) -> None:

@@ -14,9 +14,10 @@ import pytest
 
 from fairwise.errors import InputError
 from fairwise.store.fit_results import FrontierPoint
-from fairwise.web.console import model_facts
+from fairwise.web.console import model_facts, turns
 from fairwise.web.console.fit_views import aims_of, choices_of
 from fairwise.web.console.model_facts import person_fields, person_of, results_by_group
+from fairwise.web.console.turns import MOST_WAITING
 from fairwise.web.shared.forms import Form
 
 CURVE = [(0.0, 0.40), (0.02, 0.31), (0.05, 0.30), (0.1, 0.28), (0.2, 0.28)]
@@ -128,10 +129,10 @@ def test_one_process_at_a_time_scores_people(monkeypatch: pytest.MonkeyPatch) ->
         outcomes = asyncio.run(ask())
         scores = [one.good for one in outcomes if isinstance(one, model_facts.Score)]
         refusals = [str(one) for one in outcomes if isinstance(one, InputError)]
-        assert (most, len(scores), set(scores)) == (1, model_facts.MOST_WAITING, {0.25})
+        assert (most, len(scores), set(scores)) == (1, MOST_WAITING, {0.25})
         assert len(refusals) == 16
         assert "try it again" in refusals[0]
-    assert started == 2 * model_facts.MOST_WAITING
+    assert started == 2 * MOST_WAITING
 
 
 def test_a_request_that_ends_ends_its_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -185,12 +186,12 @@ def test_nobody_waits_longer_than_a_proxy_does(monkeypatch: pytest.MonkeyPatch) 
         return Process()
 
     async def ask() -> list[Any]:
-        requests = (model_facts.score(Path("model.skops"), {}, {}, "1", "en") for _ in range(model_facts.MOST_WAITING))
+        requests = (model_facts.score(Path("model.skops"), {}, {}, "1", "en") for _ in range(MOST_WAITING))
         return await asyncio.gather(*requests, return_exceptions=True)
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", start)
-    monkeypatch.setattr(model_facts, "_PATIENCE_SECONDS", 0.05)
-    assert ["took too long" in str(one) for one in asyncio.run(ask())] == [True] * model_facts.MOST_WAITING
+    monkeypatch.setattr(turns, "LONGEST_SECONDS", 0.05)
+    assert ["took too long" in str(one) for one in asyncio.run(ask())] == [True] * MOST_WAITING
     assert len(killed) <= 2, "whose time was over before their turn starts nothing"
 
 

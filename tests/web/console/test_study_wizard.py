@@ -12,7 +12,7 @@ from tests.support.study_making import CHOSEN, csv, left, problem, send, uploade
 
 from fairwise.store.export import judgments
 from fairwise.study.folder import StudyFolder
-from fairwise.web.console import uploads
+from fairwise.tables import look
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -140,7 +140,7 @@ def test_files_of_a_study_that_never_appeared_do_no_harm(plain_console: Operatin
 
 def test_codes_and_truths_are_shown_as_they_will_be(plain_console: Operating) -> None:
     """What kind of column it is all rows decide, not only those of the preview."""
-    rows = uploads._SAMPLE_ROWS * 50
+    rows = look._SAMPLE_ROWS * 50
     said = ["true"] * rows
     said[1] = "perhaps"  # not among the rows of the preview
     table = pd.DataFrame({"id": range(rows), "code": [f"{k:05d}" for k in range(rows)], "said": said})

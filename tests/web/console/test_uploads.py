@@ -17,6 +17,7 @@ from tests.support.study_making import CHOSEN, TABLE, csv, left, problem, send, 
 
 from fairwise.web.console import file_form, uploads
 from fairwise.web.console import study_wizard as making
+from fairwise.web.console.turns import Turns
 from fairwise.web.console.uploads import HOURS_KEPT
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ def test_a_name_is_only_a_name(plain_console: Operating) -> None:
     assert {file.split("/")[-1] for file in left(plain_console)} == {
         "secret.key",
         "received",
-        "people.csv",
+        "table",
         "look.json",
         "sample.parquet",
     }
@@ -264,3 +265,16 @@ def test_columns_that_are_nearly_numbers_or_dates_are_named(plain_console: Opera
     )
     assert {name: "date" if "dates" in said else "numb" for name, said in named} == expected
     assert len(set(expected.values())) == 2
+
+
+def test_an_upload_is_read_in_a_process_that_can_be_given_up(
+    plain_console: Operating, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def give_up(_turns: Turns, *_: object) -> tuple[None, bytes]:
+        return None, b""
+
+    monkeypatch.setattr(Turns, "run", give_up)
+    page = send(plain_console, csv())
+    assert page.status_code == 422
+    assert "people.csv: cannot be read within 20 seconds and 512 MB of memory" in problem(page)
+    assert left(plain_console) == {"secret.key"}

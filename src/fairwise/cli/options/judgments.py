@@ -139,9 +139,9 @@ class JudgmentsOptions:
 
     def _check_header(self, header: list[str]) -> None:
         """Refuse a file without the columns that are needed, and say how to name those that are there."""
+        from fairwise.errors import some
         from fairwise.judgments.validation import REQUIRED
         from fairwise.tables.files import require_column
-        from fairwise.tables.ids import some
 
         columns, fixed = column_map(self.map or ()), self._fixed()
         for theirs in columns.values():

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from fairwise.errors import InputError
+from fairwise.errors import InputError, some
 from fairwise.judgments.answer import Answer, PairDesign
 from fairwise.judgments.answer_model.rows import people_table
-from fairwise.tables.ids import some
 
 if TYPE_CHECKING:
     from fairwise.judgments.answer_model.model import AnswerModel

@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairwise.errors import InputError
+from fairwise.errors import InputError, some
 from fairwise.tables.frames import is_numeric
-from fairwise.tables.ids import some
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from fairwise.errors import InputError
+from fairwise.errors import InputError, some
 from fairwise.judgments.answer import Answer
 from fairwise.judgments.answer_model.conformal import HeldOutAnswers
 from fairwise.judgments.answer_model.drivers import drivers
@@ -29,7 +29,6 @@ from fairwise.judgments.answer_model.rows import (
 from fairwise.judgments.table import Judgments
 from fairwise.judgments.validation import People
 from fairwise.numbers import counted
-from fairwise.tables.ids import some
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from fairwise.errors import InputError, JudgmentsError
+from fairwise.errors import InputError, JudgmentsError, some
 from fairwise.judgments.answer import FIRST, NEITHER, SAME, SECOND, Answer, PairDesign, orient
 from fairwise.judgments.answer_model.choices import Scale
 from fairwise.judgments.answer_model.features import Floats, Ints
@@ -16,7 +16,7 @@ from fairwise.judgments.answer_model.lapses import SaidRows
 from fairwise.judgments.table import Judgments
 from fairwise.judgments.validation import By
 from fairwise.tables.frames import has_ids, make_of, to_pandas
-from fairwise.tables.ids import PeopleIds, encode, some
+from fairwise.tables.ids import PeopleIds, encode
 
 _CODED = {SAME: Answer.SAME, FIRST: Answer.A_AT_LEAST_B, SECOND: Answer.B_AT_LEAST_A, NEITHER: Answer.NO_CONSTRAINT}
 _QUICKEST = 0.1  # seconds; whatever is quicker is as quick

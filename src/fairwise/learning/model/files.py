@@ -39,8 +39,9 @@ from fairwise.learning.oracles.linear import LinearClassifiers
 from fairwise.learning.oracles.scikit_learn import FittedClassifiers, pack
 from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
 from fairwise.learning.regressor import PairwiseFairRegressor
-from fairwise.tables import files
+from fairwise.tables.files import check_parquet, read_parquet
 from fairwise.tables.output import write_whole
+from fairwise.tables.parsing import DAMAGES
 
 if TYPE_CHECKING:
     Classifier = TypeVar("Classifier", bound=PairwiseFairClassifier)
@@ -132,11 +133,11 @@ def _set_prices(model: PairwiseFairClassifier | PairwiseFairRegressor, prices: C
 
 def _read_prices(path: str | PathLike[str]) -> Columns:
     try:
-        with Path(path).open("rb") as file:
-            table = files.read_open_parquet(file)
+        check_parquet(Path(path))
+        table = read_parquet(Path(path)).to_pandas()
     except FileNotFoundError:
         raise ModelFileError(f"{path}: no such file.") from None
-    except files.DAMAGES as error:
+    except DAMAGES as error:
         raise ModelFileError(f"{path}: not a file of prices ({error}).") from None
     missing = [name for name in _PRICES if name not in table]
     if missing:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import sys
@@ -11,7 +10,6 @@ from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import pandas as pd
@@ -21,13 +19,12 @@ from fairwise.study.decisions import Amount, Decision
 from fairwise.study.folder import StudyFolder
 from fairwise.tables.frames import bands, in_order, is_numeric
 from fairwise.tables.ids import text_of
+from fairwise.web.console.turns import Turns
 from fairwise.web.shared.forms import Form, may_mean_thousands
 
 _MOST_GROUPS = 8
 _MOST_COLUMNS = 12
 _MOST_OPTIONS = 40
-_PATIENCE_SECONDS = 50
-"""With the time spent waiting for others; proxies wait for a minute."""
 
 
 @dataclass(frozen=True)
@@ -190,36 +187,7 @@ class Score:
     rules: Sequence[Mapping[str, Any]]
 
 
-class _Turns:
-    """Requests for scores that run or wait, of one server process."""
-
-    def __init__(self) -> None:
-        self.lock, self.requests = asyncio.Lock(), 0
-
-
-_turns: WeakKeyDictionary[asyncio.AbstractEventLoop, _Turns] = WeakKeyDictionary()
-MOST_WAITING = 4
-"""Requests for a score at a time, with the one that is being answered."""
-
-
-async def _ask(model: Path, question: bytes) -> bytes:
-    """Run the program that scores one person; it ends with the request."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *("-m", "fairwise.jobs.score", str(model)),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
-    try:
-        answer, _ = await process.communicate(question)
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    if process.returncode:
-        raise InputError("The model cannot say anything about such a person")
-    return answer
+_turns = Turns()
 
 
 async def score(
@@ -237,17 +205,11 @@ async def score(
     Only one such process runs at a time, as each takes some hundred megabytes; a few requests wait for it.
     """
     question = json.dumps({"person": person, "labels": labels, "language": language}).encode()
-    turns = _turns.setdefault(asyncio.get_running_loop(), _Turns())
-    if turns.requests >= MOST_WAITING:
-        raise InputError("The server is computing for other people at the moment; try it again in a minute")
-    turns.requests += 1
-    try:
-        async with asyncio.timeout(_PATIENCE_SECONDS), turns.lock:
-            answer = await _ask(model, question)
-    except TimeoutError:
-        raise InputError("The model took too long to answer; try it again") from None
-    finally:
-        turns.requests -= 1
+    code, answer = await _turns.run([sys.executable, "-m", "fairwise.jobs.score", str(model)], question)
+    if code is None:
+        raise InputError("The model took too long to answer; try it again")
+    if code:
+        raise InputError("The model cannot say anything about such a person")
     found = json.loads(answer)
     if amount is not None:
         given = found["amount"]

@@ -27,14 +27,16 @@ from fairwise.study.sample import drafted_sample
 from fairwise.study.settings import MOST_PAIRS, StudySettings
 from fairwise.study.stages import StudyState
 from fairwise.study.toml import Plain
-from fairwise.tables.text_formats import DECIMALS, ENCODINGS, SEPARATORS
+from fairwise.tables.look import ColumnLook, FileFormat
+from fairwise.tables.parsing import SEPARATORS
+from fairwise.tables.text_formats import DECIMALS, ENCODINGS
 from fairwise.web.console import study_pages
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.console.decisions import KINDS, ROWS, decided, first_decided, with_suggestions
 from fairwise.web.console.file_form import NoFile, receive_file
 from fairwise.web.console.rendering import Rendering
 from fairwise.web.console.settings_form import FormField
-from fairwise.web.console.uploads import HOURS_KEPT, MOST_BYTES, ColumnLook, FileFormat, UploadedPeople, Uploads
+from fairwise.web.console.uploads import HOURS_KEPT, MOST_BYTES, UploadedPeople, Uploads
 from fairwise.web.shared.forms import Form, whole_number
 from fairwise.web.shared.host import Host
 from fairwise.web.shared.language_choice import language_of
@@ -212,7 +214,7 @@ class StudyWizardPages(ConsolePages):
             into = self._uploads.place(name) / "received"
             called = await receive_file(request, into, check)
             await self._check(request)
-            await self._beside(self._uploads.look_at, name, called)
+            await self._uploads.look_at(name, called)
         except NoFile:
             self._uploads.discard(name)
             return await self.start(request, marked("Choose a file"))
@@ -251,7 +253,7 @@ class StudyWizardPages(ConsolePages):
         said = {name: form.fields.get(name, "") for name in allowed}
         wanted = FileFormat(**{name: value if value in allowed[name] else "" for name, value in said.items()})
         try:
-            await self._beside(self._uploads.look_at, upload.id, upload.name, wanted)
+            await self._uploads.look_at(upload.id, upload.name, wanted)
         except InputError as error:
             return await self.file(request, upload.problem(error))
         return self._to(f"/new/{upload.id}/file")

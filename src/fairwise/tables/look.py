@@ -1,0 +1,182 @@
+"""What a table of people holds that somebody sent, before anything is made of it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from fairwise.errors import InputError
+from fairwise.tables.columns import nearly
+from fairwise.tables.files import read_sent
+from fairwise.tables.frames import arrow_column
+from fairwise.tables.ids import text_of
+from fairwise.tables.parsing import send_file
+from fairwise.tables.people_file import typed
+from fairwise.tables.text_formats import UTF_8, found_decimal, found_encoding, found_separator, write_as_utf8
+
+LOOK, SAMPLE, TABLE = "look.json", "sample.parquet", "table"
+"""Files that are written: what was seen, a few rows, and all rows as they were read."""
+
+_TEXT = {".csv", ".tsv"}
+_LEAST_BYTES, _TIMES_ITS_SIZE = 64 << 20, 40
+# Enough to find two people who differ, and little enough to be read for every preview.
+_SAMPLE_ROWS = 60
+_EXAMPLES = 3
+_FIRST_ROWS = 5
+_LONGEST_EXAMPLE = 40
+_TRUTHS = ("true", "false")
+
+
+@dataclass(frozen=True)
+class ColumnLook:
+    """What an operator is told about a column, to recognise it by."""
+
+    name: str
+    examples: tuple[str, ...]
+    different: int
+    missing: int
+    kind: str = "text"
+    """One of number, yes_no and text."""
+
+    tells_apart: bool = False
+    """Whether it is different for everyone, and there for everyone."""
+
+    labels: tuple[str, ...] = ()
+    """All its values, if there are so few that each may be a decision, and it is there for everyone."""
+
+    ends: tuple[str, ...] = ()
+    """The least and the largest, if it is a number for everyone."""
+
+    nearly: str = ""
+    """Of text: number or date, if nearly all values are."""
+
+    odd: str = ""
+    """The first of the other values, if there are any."""
+
+    @property
+    def may_be_outcome(self) -> bool:
+        """Whether it may say what was decided: one of a few things, or an amount."""
+        return bool(self.labels or self.ends)
+
+
+@dataclass(frozen=True)
+class FileFormat:
+    """How a file is read, as it was found out or as its sender said."""
+
+    encoding: str = ""
+    """Empty, as the separator, for files that are no text."""
+
+    separator: str = ""
+    decimal: str = "."
+
+
+def look_at_people(received: str, name: str, shown: str, wanted: Mapping[str, str], most: Mapping[str, int]) -> None:
+    """Read a table that was received, and write beside it what is in it; errors call it as it was `shown`.
+
+    It is read as `wanted`, or as it seems to be. `most` says how many people, columns and labels are taken.
+    """
+    file, folder = Path(name), Path(name).parent
+    try:
+        frame, how = _read(Path(received), file, FileFormat(**wanted))
+    except InputError as error:
+        raise InputError(str(error).replace(name, shown).replace(received, shown)) from None
+    finally:
+        file.unlink(missing_ok=True)
+    if len(frame.columns) > most["columns"]:
+        raise InputError(f"{shown}: {len(frame.columns)} columns; at most {most['columns']} are taken")
+    if len(frame) > most["people"]:
+        raise InputError(
+            f"{shown}: {len(frame):,} people; at most {most['people']:,} are taken here. A random sample of "
+            "some thousands serves as well, as everyone sees only some pairs; or make the study "
+            "with: fairwise study new"
+        )
+    columns = {column: typed(frame[column], how.decimal) for column in map(str, frame.columns)}
+    looks = [asdict(_look(column, values, most["labels"])) for column, values in columns.items()]
+    some = np.unique(np.linspace(0, len(frame) - 1, _SAMPLE_ROWS).astype(int))
+    sample = {column: _kept(values, some) for column, values in columns.items()}
+    pq.write_table(pa.table(sample), folder / SAMPLE)
+    first = np.arange(min(_FIRST_ROWS, len(frame)))
+    rows = zip(*(arrow_column(values.iloc[first]).to_pylist() for values in columns.values()), strict=True)
+    kept = {
+        "name": shown,
+        "rows": len(frame),
+        "columns": looks,
+        "format": asdict(how),
+        "first_rows": [["" if cell is None else str(cell)[:_LONGEST_EXAMPLE] for cell in row] for row in rows],
+    }
+    (folder / LOOK).write_text(json.dumps(kept), encoding="utf-8")
+
+
+def _read(received: Path, file: Path, wanted: FileFormat) -> tuple[pd.DataFrame, FileFormat]:
+    """Put what was received into its place, as UTF-8 if it is text, and read it; also how it was read."""
+    encoding = separator = ""
+    if file.suffix in _TEXT:
+        encoding = wanted.encoding or found_encoding(received)
+        separator = wanted.separator or found_separator(received, encoding)
+    if encoding in ("", UTF_8):
+        shutil.copyfile(received, file)
+    else:
+        write_as_utf8(received, encoding, file)
+    table = file.with_name(TABLE)
+    send_file(str(file), str(table), separator or None, _LEAST_BYTES + _TIMES_ITS_SIZE * file.stat().st_size)
+    frame, _ = read_sent(table, file)
+    return frame, FileFormat(encoding, separator, wanted.decimal or found_decimal(frame))
+
+
+def _look(name: str, values: pd.Series[Any], most_labels: int) -> ColumnLook:
+    known = values.dropna()
+    try:
+        codes, different = pd.factorize(known)
+    except TypeError:  # lists and the like, in a Parquet file
+        codes, different = pd.factorize(known.astype(str))
+    examples = tuple(str(value)[:_LONGEST_EXAMPLE] for value in different[:_EXAMPLES])
+    everyone, kind = len(known) == len(values), _kind(known)
+    few = everyone and 2 <= len(different) <= most_labels
+    is_amount = everyone and kind == "number" and len(different) > 2
+    is_text = kind == "text" and pd.api.types.is_string_dtype(known.dtype)
+    meant, others = (nearly(different.tolist(), np.bincount(codes)) if is_text else None) or ("", np.array([False]))
+    return ColumnLook(
+        name,
+        examples,
+        len(different),
+        missing=len(values) - len(known),
+        kind=kind,
+        tells_apart=len(different) == len(values),
+        labels=tuple(map(text_of, sorted(different.tolist(), key=_in_order))) if few else (),
+        ends=(text_of(known.min()), text_of(known.max())) if is_amount else (),
+        nearly=meant,
+        odd=str(different[int(others.argmax())])[:_LONGEST_EXAMPLE] if others.any() else "",
+    )
+
+
+def _in_order(value: object) -> tuple[bool, float, str]:
+    """Numbers by their size, before words."""
+    is_number = isinstance(value, int | float)
+    return not is_number, float(value) if isinstance(value, int | float) else 0.0, str(value)
+
+
+def _kind(known: pd.Series[Any]) -> str:
+    if pd.api.types.is_bool_dtype(known.dtype) or (
+        pd.api.types.is_string_dtype(known.dtype) and len(known) and known.str.strip().str.lower().isin(_TRUTHS).all()
+    ):
+        return "yes_no"
+    return "number" if pd.api.types.is_numeric_dtype(known.dtype) else "text"
+
+
+def _kept(values: pd.Series[Any], some: np.ndarray[Any, Any]) -> pa.Array:
+    """What a study would keep of some rows; what kind of column it is, all rows decide."""
+    kept = arrow_column(values.iloc[some])
+    texts = values.dropna()
+    if pa.types.is_boolean(kept.type) and pd.api.types.is_string_dtype(texts.dtype):
+        truths = texts.str.strip().str.lower().isin(_TRUTHS).all()
+        return kept if truths else pa.array([None if pd.isna(text) else str(text) for text in values.iloc[some]])
+    return kept
