@@ -52,6 +52,14 @@ def test_two_who_changed_places_are_found(seed: int) -> None:
         _check_order(BUNDLE, exchanged(people, one, other), TURNS, 0, late=False)
 
 
+def test_the_first_of_two_arms_who_changed_places_are_found() -> None:
+    """Each of them has the lowest turn of an arm, but did not come again."""
+    people, _ = history(0, leaving=0, again=0)
+    other = people.index[people["arm"] != people["arm"].iloc[0]][0]
+    with pytest.raises(InputError, match="passed over"):
+        _check_order(BUNDLE, exchanged(people, 0, other), TURNS, 0, late=False)
+
+
 def test_of_one_arm_nobody_who_stayed_in_it_changes_places() -> None:
     """One person begins, and all others are the same person again."""
     turns = [turn for turn in range(60) if TURNS[turn] == TURNS[0]][:6]

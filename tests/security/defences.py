@@ -473,7 +473,7 @@ DEFENCES = (
         "web/participant/pairs.py", "if who.panel_id else None", "if False else None"),
     one("nor in a bundle", "archive/test_bundle_arms.py::test_of_one_arm_nobody_who_stayed_in_it_changes_places",
         "archive/bundle_arms.py", "limit = min(soonest, soonest_of.get(arm, math.inf)) + later", "limit = soonest + later"),
-    one("who kept an arm is marked", "archive/test_bundle_arms.py::test_two_who_changed_places_are_found",
+    one("who kept an arm is marked", "archive/test_bundle_arms.py::test_the_first_of_two_arms_who_changed_places_are_found",
         "archive/bundle_arms.py", "        if not is_kept:\n", "        if False:\n"),
     one("kept arms go when the study is closed", "web/participant/test_kept_arms.py::test_a_kept_arm_stays_after_a_withdrawal_and_goes_when_the_study_is_closed",
         "store/study_state.py", "state == StudyState.CLOSED and connection", "state == StudyState.OPEN and connection"),
