@@ -140,7 +140,7 @@ def test_stumps_are_mixed_as_well_as_can_be(rules: dict[str, Any], favorable_lab
     assert max(gained) > 1e-3  # the rules cost something
 
 
-WITH_SLACK = [
+WITH_SLACK: list[dict[str, Any]] = [
     {"gamma": 0.0, "eta": 0.03},
     {"gamma": 0.1, "eta": 0.03, "weighting": "panel"},
     {"gamma": 0.0, "eta": None, "judge_budgets": {"x": 0.0, "y": 0.1}},
@@ -156,11 +156,12 @@ a_dozen = pytest.mark.parametrize("first", [0, *(pytest.param(k, marks=pytest.ma
 def test_of_equal_errors_the_least_excess_is_chosen(first: int) -> None:
     for seed in range(first, first + 12):
         people, outcome, said = a_study(seed)
-        rules = {"weighting": "answers", "judge_budgets": None, "favorable_label": seed % 2} | WITH_SLACK[seed % 7]
-        model = PairwiseFairClassifier("tree", max_depth=1, **rules)  # type: ignore[arg-type]
+        rules: dict[str, Any] = {"weighting": "answers", "judge_budgets": None, "favorable_label": seed % 2}
+        rules |= WITH_SLACK[seed % 7]
+        model = PairwiseFairClassifier("tree", max_depth=1, **rules)
         certificate = model.fit(people, outcome, judgments=Judgments(said, people=people)).certificate_
-        assert certificate.error <= optimum(people, outcome, said, **rules) + model.tol + 1e-9  # type: ignore[arg-type]
-        least_excess = optimum(people, outcome, said, **rules, ceiling=certificate.error + 1e-12)  # type: ignore[arg-type]
+        assert certificate.error <= optimum(people, outcome, said, **rules) + model.tol + 1e-9
+        least_excess = optimum(people, outcome, said, **rules, ceiling=certificate.error + 1e-12)
         assert certificate.mean_excess == pytest.approx(least_excess, abs=1e-7)
         assert certificate.gap <= model.tol + 1e-9
 

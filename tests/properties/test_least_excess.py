@@ -85,13 +85,15 @@ def test_no_mixture_of_equal_error_breaks_judgments_less(kind: str, first: int) 
     for seed in range(first, first + 6):
         people, chance, judgments = a_study(seed)
         settings = {"gamma": [0.0, 0.1][seed % 2]} | KINDS[kind]
-        rest = {"sensitive_features": people["poor"]} if "group_constraints" in settings else {}
+        poor = people["poor"] if "group_constraints" in settings else None
         if "grid" in settings:
             model = PairwiseFairRegressor("tree", **settings).fit(people, chance, judgments=judgments)._model
         else:
             n_labels = len(settings.setdefault("label_values", {0: 0.0, 1: 1.0}))
             outcome = np.digitize(chance, np.quantile(chance, np.arange(1, n_labels) / n_labels))
-            model = PairwiseFairClassifier("tree", **settings).fit(people, outcome, judgments=judgments, **rest)
+            model = PairwiseFairClassifier("tree", **settings)
+            model.fit(people, outcome, judgments=judgments, sensitive_features=poor)
+        assert model._training is not None
         (prepared, solution), labels = model._training, len(model.classes_)
         problem, panel = prepared.problem, prepared.problem.budgets[0]
         _, values = problem.evaluate(solution.classifiers)

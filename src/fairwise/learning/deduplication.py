@@ -39,21 +39,25 @@ def merge_equal(rows: Rows, labels: IntArray | FloatArray, weights: FloatArray, 
     their keys, whatever the order of the people and of the columns.
     """
     everyone = np.concatenate([rows, judged]) if len(judged) else rows
-    columns = column_order(everyone, labels)
-    first, point = _distinct(row_keys(everyone, columns=columns))
-    if _same(everyone, first[point]):
-        distinct = everyone[first]
-    else:  # two different rows with one 64-bit key: sort the rows themselves
-        _, first, point = np.unique(everyone[:, columns], axis=0, return_index=True, return_inverse=True)
-        distinct, point = everyone[first], point.ravel()
-    n = len(rows)
+    first, point = _distinct(row_keys(everyone))
+    if not _same(everyone, first[point]):  # two different rows with one 64-bit key: sort the rows themselves
+        _, first, point = np.unique(everyone, axis=0, return_index=True, return_inverse=True)
+        point = point.ravel()
+    n, distinct = len(rows), everyone[first]
     total = weights.sum()
     mass = np.bincount(point[:n], weights, minlength=len(distinct))
     first_loss, more = relative_losses(labels)
-    on_points = [np.bincount(point[:n], weights * column, minlength=len(distinct)) / total for column in more.T]
+    costs = np.stack([np.bincount(point[:n], weights * column, minlength=len(distinct)) / total for column in more.T])
+    of_costs = row_keys(costs.T.astype(np.float32))  # rounded: weights may stand for repeated people
+    of_judged = of_costs.copy()
+    np.add.at(of_judged, point[n:], _mix(np.arange(len(judged), dtype=np.uint64)))
+    columns = column_order(distinct, of_costs, of_judged)
+    order = np.argsort(row_keys(distinct, columns=columns), kind="stable")
+    point = np.argsort(order)[point]
+    mass, costs = mass[order], costs[:, order]
     points = Points(
-        rows=np.ascontiguousarray(distinct),
-        error_cost=_table(on_points),
+        rows=distinct[order],
+        error_cost=_table(list(costs)),
         error_offset=float(weights @ first_loss / total),
         # Someone outside the table weighs as much as a point inside it does on average, whatever the weights' scale.
         multiplicity=np.where(mass > 0, mass, total / np.count_nonzero(mass)),
@@ -120,25 +124,25 @@ def _same(rows: FloatArray, other: IntArray) -> bool:
     )
 
 
-def column_order(rows: FloatArray, labels: IntArray | FloatArray) -> IntArray:
+def column_order(rows: FloatArray, *points: KeyArray) -> IntArray:
     """The columns that differ among these rows, in an order that follows from what they hold.
 
-    The first rows are those of people with ``labels``, in any order; behind them those of judged people, in theirs. A
-    column's key is the sum of its numbers' keys, each times a key of its person: of the label and of all numbers of the
-    row. Columns with equal keys stay as they stand.
+    ``points`` are keys of the rows themselves ``(n,)``, of what else is known of them. A column's key is the sum of its
+    numbers' keys, each times a key of its row: of the row's own, and of all its numbers. Columns with equal keys are
+    ordered by the next ``points``; where all are equal, they stay as they stand.
     """
     n, d = rows.shape
-    people = _mix(np.arange(n, dtype=np.uint64))
-    people[: len(labels)] = row_keys(labels.reshape(len(labels), -1))
-    differ, keys = np.zeros(d, dtype=bool), np.zeros(d, dtype=np.uint64)
+    differ, keys = np.zeros(d, dtype=bool), np.zeros((len(points), d), dtype=np.uint64)
     for start in range(0, n, _CHUNK):
         differ |= (rows[start : start + _CHUNK] != rows[0]).any(axis=0)
     columns = np.flatnonzero(differ) if differ.any() else np.arange(1)
     for start in range(0, n, _CHUNK):
         bits = _mix(_column_bits(rows[start : start + _CHUNK][:, columns]))
-        people_here = _mix(people[start : start + _CHUNK] ^ bits.sum(axis=1, dtype=np.uint64))
-        keys[columns] += (bits * people_here[:, None]).sum(axis=0, dtype=np.uint64)
-    return np.asarray(columns[np.argsort(keys[columns], kind="stable")])
+        numbers = bits.sum(axis=1, dtype=np.uint64)
+        for sums, own in zip(keys, points, strict=True):
+            row = _mix(own[start : start + _CHUNK] ^ numbers)
+            sums[columns] += (bits * row[:, None]).sum(axis=0, dtype=np.uint64)
+    return np.asarray(columns[np.lexsort(keys[::-1, columns])])
 
 
 def row_keys(rows: Rows, seed: int = 0, columns: IntArray | None = None) -> KeyArray:

@@ -22,8 +22,10 @@ class ReorderedOracle(Oracle):
     """Answers of ``oracle``, which was built for ``rows[:, columns]``, as classifiers of ``rows`` ``(P, d)``."""
 
     def __init__(self, oracle: Oracle, columns: IntArray, n_columns: int) -> None:
-        for name in Oracle.__annotations__:
-            setattr(self, name, getattr(oracle, name))
+        self.exact, self.cheap, self.is_regression = oracle.exact, oracle.cheap, oracle.is_regression
+        self.hypothesis_class, self.plain_class = oracle.hypothesis_class, oracle.plain_class
+        self.n_variations, self.variation_rounds = oracle.n_variations, oracle.variation_rounds
+        self.max_iter, self.seed_rounds = oracle.max_iter, oracle.seed_rounds
         self._oracle, self._columns, self._n_columns = oracle, columns, n_columns
         self._last: tuple[Classifiers, Classifiers] | None = None
 

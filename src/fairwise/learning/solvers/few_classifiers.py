@@ -106,11 +106,9 @@ class FewClassifiers:
         # By duality no mixture within the ceiling gives any other classifier even so little weight.
         reduced = self._pool.costs(known.multipliers) - known.dual
         useful = reduced <= (max(ceiling - known.error, 0.0) + FEASIBLE) / _LITTLE_WEIGHT
-        n_others = np.count_nonzero(useful) - len(known)
-        if n_others <= 0:
-            return known
-        known = self._without_spare(known, ceiling, min(_FRUITLESS, n_others))
-        if len(known) > _CHOSEN or self._is_over():
+        n_others = int(np.count_nonzero(useful)) - len(known)
+        known = self._without_spare(known, ceiling, min(_FRUITLESS, max(n_others, 1)))
+        if n_others <= 0 or len(known) > _CHOSEN or self._is_over():
             return known
         candidates = self._candidates(known)
         found = self._selected(known, candidates[useful[candidates] | np.isin(candidates, known.which)], ceiling)

@@ -13,13 +13,14 @@ import numpy as np
 
 from fairwise.learning.problem import Problem
 from fairwise.learning.solvers.master import Master, MasterSolution
+from fairwise.learning.solvers.selection import solved_or_none
 from fairwise.learning.solvers.solution import FEASIBLE
 
 LEAST_BUDGET = FEASIBLE
 """A budget of nothing at all would be another programme."""
 
 _STEPS = 100
-_SHARES = (0.0, 0.1, 0.5, 0.9)  # of the excess used, tried from the last on while nothing is paid for the budget
+_SHARES = (0.1, 0.5, 0.9)  # of the excess used, tried from the last on while nothing is paid for the budget
 _ROUNDING = 1e-11
 
 
@@ -39,17 +40,24 @@ def least_excess(master: Master, problem: Problem, ceiling: float) -> tuple[Prob
 
     The master's best mixture must be within the ceiling.
     """
-    solved, shares, from_left = master.solve(problem), list(_SHARES), False
+    solved, shares = master.solve(problem), list(_SHARES)
+    from_left, impossible = False, 0.0  # a few classifiers, without a constant, may keep no budget as small as that
     for _ in range(_STEPS if has_choice(problem) else 0):
         panel, tau, over = problem.budgets[0], float(solved.multipliers.budgets[0]), solved.value - ceiling
-        if abs(over) <= _ROUNDING or (over < 0.0 and (from_left or panel.limit <= LEAST_BUDGET)):
+        is_least = from_left or panel.limit <= max(LEAST_BUDGET, impossible + LEAST_BUDGET)
+        if over <= _ROUNDING and (is_least or (tau > 0.0 and over >= -_ROUNDING)):
             break
-        from_left = over > 0.0
+        from_left = over > _ROUNDING
         if tau > 0.0:
             eta = panel.limit + over / tau
         else:
             excess = np.maximum(master.row_values(solved.weights) - problem.row_limits, 0.0)
-            eta = shares.pop() * float(panel.shares @ excess[panel.rows])
-        problem = with_budget(problem, max(eta, LEAST_BUDGET))
-        solved = master.solve(problem)
+            eta = (shares.pop() if shares else 0.0) * float(panel.shares @ excess[panel.rows])
+        eta = max(eta, LEAST_BUDGET)
+        smaller = with_budget(problem, eta if eta > impossible else (impossible + panel.limit) / 2.0)
+        solution = solved_or_none(master, smaller)
+        if solution is None:
+            impossible = smaller.budgets[0].limit
+        else:
+            problem, solved = smaller, solution
     return problem, solved
