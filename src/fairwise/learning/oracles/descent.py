@@ -209,7 +209,7 @@ class DescentOracle(Oracle):
         random = np.random.default_rng(0)
         least = here = float(self._total_costs(best, cost)[0])
         first = at = best
-        kicks = int(np.clip(_KICKING_WORK / (self.rows.size * n_labels(cost) ** 2 / 4), *_KICKS))
+        kicks = int(np.clip(_KICKING_WORK / self.rows.size, *_KICKS)) if cost.ndim == 1 else _KICKS[0]
         for kick, share in enumerate(islice(cycle(_BY_HOW_MUCH), kicks), 1):
             candidate, total = self._descend(self._disturbed(at, share, random), cost)
             if total <= here + _ROUNDING:
