@@ -7,11 +7,12 @@ import warnings
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
-from fairwise import PairwiseFairClassifier
+from fairwise import Judgments, PairwiseFairClassifier
 from fairwise.datasets import make_people
 from fairwise.simulation import simulate_panel
 
@@ -61,3 +62,35 @@ def test_a_warning_is_about_the_line_that_fits() -> None:
     with pytest.warns(UserWarning, match="The search ended") as told:
         PairwiseFairClassifier("tree", gamma=0.05, max_iter=1, favorable_label=1).fit(people, outcome, judgments=said)
     assert {warning.filename for warning in told} == {__file__}
+
+
+def a_small_case(seed: int) -> tuple[pd.DataFrame, pd.Series, Judgments, dict[str, Any]]:
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(40, 150)), int(rng.integers(2, 6))
+    people = pd.DataFrame(rng.normal(size=(n, d)).round(int(rng.integers(0, 3)))).add_prefix("c")
+    outcome = pd.Series((people @ rng.normal(size=d) + rng.normal(size=n) > 0).astype(int))
+    outcome[:2] = [0, 1]
+    others = pd.DataFrame(rng.normal(size=(5, d)), columns=people.columns, index=range(1000, 1005))
+    everyone = pd.concat([people, others])
+    pairs = sorted({tuple(sorted(rng.choice(everyone.index, 2, replace=False).tolist())) for _ in range(6)})
+    said = pd.DataFrame(pairs, columns=["a", "b"]).assign(judge="j", answer=rng.choice(["same", "a_at_least_b"]))
+    settings = {"gamma": float(rng.choice([0.05, 0.3, 1.0])), "eta": [0.0, 0.05, None][rng.integers(3)]}
+    return people, outcome, Judgments(said, people=everyone), settings | {"favorable_label": 1}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_least_error_without_rules_is_one_number() -> None:
+    """The same whoever is judged, among the training people or not, and never above the error of a fit with rules.
+
+    A search proves nothing: in 1 of 100 cases a fit with rules may still come by something better.
+    """
+    others, above = [], []
+    for seed in range(220):
+        people, outcome, said, settings = a_small_case(seed)
+        plain = PairwiseFairClassifier("linear", **settings).fit(people, outcome).certificate_.plain_error
+        judged = PairwiseFairClassifier("linear", **settings).fit(people, outcome, judgments=said).certificate_
+        others += [seed] if abs(judged.plain_error - plain) > 1e-12 else []
+        above += [seed] if plain > judged.error + 1e-12 else []
+    assert len(others) <= 2, others
+    assert len(above) <= 2, above

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -250,7 +251,7 @@ class Problem:
         """Error and row values ``(len(self),)`` of one classifier, and a key that it shares with its like."""
         labels = classifier.labels(self.points.rows)
         errors, values = self.evaluate_labels(labels)
-        return float(errors[0]), values[0], labels.tobytes()
+        return float(errors[0]), values[0], blake2b(labels.tobytes(), digest_size=16).digest()  # games keep very many
 
     def evaluate_labels(self, labels: LabelArray) -> tuple[FloatArray, RowValues]:
         """The same from the labels ``(k, P)`` of all points."""

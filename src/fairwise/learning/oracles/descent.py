@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import cycle, islice
+
 import numpy as np
 
-from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, LabelArray, Oracle
+from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, LabelArray, Oracle, n_labels
 from fairwise.learning.oracles.descent_kernels import Columns, descend, total_costs
 from fairwise.learning.oracles.label_scores import LEAST_GAIN, MAX_SWEEPS, descend_labels, multinomial_regression
 from fairwise.learning.oracles.linear import MANY_LABELS, LinearClassifiers, RegressionOracle, RegressionTerms
@@ -14,7 +16,10 @@ from fairwise.learning.problem import Problem
 _STARTS = 3
 _LARGE = 1_000_000  # a matrix of more numbers than this is searched from the cheapest start only
 _ROUNDING = 1e-9
-_KICKS = 20  # how often the search for the least error is thrown off and started again from there
+_KICKS = 20, 2000  # how often the search for the least error is thrown off and started again from there
+_KICKING_WORK = 1e7  # kicks times numbers: more of these on a small table, where they are nearly free
+_BY_HOW_MUCH = (1.0, 0.3, 0.1)  # of its size, in turn
+_WALK, _FAR = 100, 10.0  # kicks until another walk, which begins that far from the first
 _TRIES = 1  # how often any other answer is, where it is no better than what is known
 _LIGHTLY = 0.3  # and by which share of its size
 _FIRST = np.zeros(1, dtype=np.intp)  # of those known, the cheapest
@@ -92,16 +97,28 @@ class DescentOracle(Oracle):
         of_errors = self._error_cost is not None and np.array_equal(cost, self._error_cost)
         if of_errors and self._least_error is not None:
             return self._least_error
+        if of_errors:
+            best = self._least_error = self._find_least_error(cost)
+            if self._neighbours is not None:
+                self._neighbours.remember(best)
+            return best
         neighbours = self._neighbours if self._neighbours is not None and self._neighbours.suit(cost) else None
         if neighbours is None or not len(neighbours) or known is None:
             best = self._search(cost, known)
         else:
             best = self._search_nearby(cost, known, neighbours)
-        if of_errors:
-            best = self._least_error = self._kick(best, cost) if self.cheap else best
         if neighbours is not None:
             neighbours.remember(best)
         return best
+
+    def _find_least_error(self, cost: FloatArray) -> LinearClassifiers:
+        """The least error without any rule; the same whoever is judged, so only points that cost anything take part."""
+        counted = np.flatnonzero(cost if cost.ndim == 1 else cost.any(axis=1))
+        if 0 < len(counted) < len(cost):
+            own = DescentOracle(self.rows[counted], self._multiplicity[counted], None, n_labels(cost))
+            return own._find_least_error(cost[counted])
+        best = self._search(cost, None)
+        return self._kick(best, cost) if self.cheap else best
 
     def known_labels(self, response: Classifiers) -> LabelArray | None:
         return None if self._neighbours is None else self._neighbours.known_labels(response)
@@ -188,13 +205,19 @@ class DescentOracle(Oracle):
         return np.asarray(total_costs(self.columns, cost, classifiers.coef, classifiers.intercept))
 
     def _kick(self, best: LinearClassifiers, cost: FloatArray) -> LinearClassifiers:
-        """Iterated local search: disturb the best so far by about its own size, descend, keep the cheaper."""
+        """Iterated local search: walks that disturb, descend and go on where that is no dearer; the best of all."""
         random = np.random.default_rng(0)
-        least = float(self._total_costs(best, cost)[0])
-        for _ in range(_KICKS):
-            candidate, total = self._descend(self._disturbed(best, 1.0, random), cost)
-            if total < least - _ROUNDING:
-                best, least = candidate, total
+        least = here = float(self._total_costs(best, cost)[0])
+        first = at = best
+        kicks = int(np.clip(_KICKING_WORK / self.rows.size, *_KICKS)) if cost.ndim == 1 else _KICKS[0]
+        for kick, share in enumerate(islice(cycle(_BY_HOW_MUCH), kicks), 1):
+            candidate, total = self._descend(self._disturbed(at, share, random), cost)
+            if total <= here + _ROUNDING:
+                at, here = candidate, total
+            if here < least - _ROUNDING:
+                best, least = at, here
+            if kick % _WALK == 0:
+                at, here = self._descend(self._disturbed(first, _FAR, random), cost)
         return best
 
 
