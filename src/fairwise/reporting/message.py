@@ -165,7 +165,9 @@ def _constant(findings: Findings, words: Words) -> str:
         "guess": words.short_in_100(guess),
     }
     if better > 0 and not is_beaten:
-        sentence = say("The model is not clearly better than always saying “{label}”: that is wrong {guess} times in 100.")
+        sentence = say(
+            "The model is not clearly better than always saying “{label}”: that is wrong {guess} times in 100."
+        )
     elif better > 0:
         sentence = say("The model beats always saying “{label}” by {better} in 100.")
     elif better == 0:
