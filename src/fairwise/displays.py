@@ -119,7 +119,7 @@ class FrontierDisplay(_Display):
         drawn = cls(
             curve,
             plain_error=None if math.isnan(error) else error,
-            simulated=are_simulated(judgments.judges),
+            simulated=judgments.all_simulated,
             measure=ErrorMeasure.of(estimator.loss),
         )
         return drawn.plot(ax, **line_kwargs or {})

@@ -65,7 +65,7 @@ def test_a_model_that_beats_only_the_constant() -> None:
 
 
 def test_too_few_people_to_leave_some_out() -> None:
-    people, outcome, judgments = town(3)
+    people, _, judgments = town(3)
     one = judgments.frame.iloc[:1]
     few = people.loc[[one["a"].iloc[0], one["b"].iloc[0]]]
     with pytest.raises(InputError, match="with one class there is nothing to learn from"):

@@ -113,7 +113,11 @@ def test_numbers_are_those_of_the_model(study: StudyFolder, model: PairwiseFairR
     assert len(errors) > 2
     assert all(one >= other - 2.0 for one, other in pairwise(errors))  # each to 1e-4 of the range
     assert fitted.summary.error_without <= errors[0] + 2.0
-    assert (fitted.influence, fitted.summary.held_out, fitted.summary.decisions) == (None, None, ())
+    assert (fitted.influence, fitted.summary.decisions) == (None, ())
+    measured = fitted.summary.new_people
+    assert measured is not None
+    assert measured.error == fitted.summary.held_out
+    assert measured.low < measured.error < measured.high
 
 
 def test_less_may_be_better(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -150,7 +154,9 @@ def test_what_is_asked_for(console: Operating) -> None:
 
 def test_the_page_of_the_model(console: Operating, study: StudyFolder, fitted: Fitted) -> None:
     page, certificate = read(console, "/fits/1"), fitted.summary.certificate
-    assert f"Mean error {written(certificate.error)} with the answers" in page
+    error, _ = fitted.summary.compared
+    assert f"Mean error {written(error)} with the answers, on new people" in page
+    assert f"{written(certificate.error)} on those it was learned from" in page
     assert f"{written(certificate.mean_error)} of the mean that people are given" in page
     assert f"below {written(certificate.lower_bound)}. That of this model is {written(certificate.error)}" in page
     good, wrong = pd.Series(fitted.good), pd.Series(fitted.wrong)
@@ -162,7 +168,7 @@ def test_the_page_of_the_model(console: Operating, study: StudyFolder, fitted: F
     for other in ("in 100", "Wrong", "probability", "By lot", "by lot", "What each participant changes", "Chance"):
         assert other not in page
     german = read(console, "/fits/1", "de")
-    assert f"Mittlerer Fehler {written(certificate.error, console_language('de'))} mit den Antworten" in german
+    assert f"Mittlerer Fehler {written(error, console_language('de'))} mit den Antworten, bei neuen Menschen" in german
 
 
 @pytest.mark.parametrize("path", ["/fits", "/fits/2", "/fits/compare?a=1&b=2", "/results"])
@@ -171,7 +177,7 @@ def test_no_page_counts_wrong_decisions(console: Operating, fitted: Fitted, path
     page = read(console, path)
     assert "Wrong" not in page
     assert "decisions in 100" not in page
-    error = fitted.summary.certificate.error
+    error = fitted.summary.compared[0] if path == "/results" else fitted.summary.certificate.error
     assert path == "/fits/2" or written(error) in page
 
 

@@ -188,6 +188,7 @@ def check_errors(one: Learned) -> None:
     assert claims["plain_error"] == pytest.approx(least_of_stumps(people, costs), rel=CLOSE)
     assert claims["constant_error"] == pytest.approx(costs.mean(axis=0).min(), rel=CLOSE)
     assert claims["proved"]
+    assert model.certificate_.n_simulated == claims["simulated"]
 
 
 def check_new_people(one: Learned) -> None:

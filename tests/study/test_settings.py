@@ -7,12 +7,13 @@ import re
 import tomllib
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
@@ -59,8 +60,14 @@ def every_setting() -> dict[str, Any]:
         "questions",
         "columns",
     }
+
+    def default(field: FieldInfo) -> Any:
+        if field.is_required() or field.default is not None:
+            return None if field.is_required() else field.default
+        return "not known" if bool in get_args(field.annotation) else ANY_NUMBER
+
     return {
-        prefix + name: None if field.is_required() else ANY_NUMBER if field.default is None else field.default
+        prefix + name: default(field)
         for prefix, kind in kinds.items()
         for name, field in kind.model_fields.items()
         if prefix + name not in inner

@@ -263,7 +263,7 @@ def _print_fit(home: Path, job: Job) -> None:
     summary = json.loads((home / "jobs" / str(job.id) / "summary.json").read_text(encoding="utf-8"))
     certificate = summary["certificate"]
     plain, error = summary["error_without_judgments"], certificate["error"]
-    echo("Wrong decisions in 100")
+    echo("Wrong decisions in 100, about the people that the model is made from")
     for name, rate in (("without any answers", plain), ("following them", error)):
         echo(f"  {name:<20} {'█' * round(_BAR * rate / max(plain, error))} {in_100(rate)}")
     proof = ""
@@ -274,5 +274,8 @@ def _print_fit(home: Path, job: Job) -> None:
         f"Following what {summary['judges']} simulated people asked for costs {share_difference(error, plain)} more "
         f"wrong decisions in 100 ({in_100(error)} instead of {in_100(plain)}){proof}."
     )
+    if (held := summary["held_out"]) is not None:
+        rates = [in_100(one["error"]) for one in (held, held["plain"], held["constant"])]
+        echo(f"On new people: {rates[0]} following them, {rates[1]} without any answers, {rates[2]} always the same.")
     followed, asked = summary["followed"], summary["followed"] + summary["not_followed"]
     echo(f"Of {asked:,} answers that ask for something {followed:,} are followed.")

@@ -193,6 +193,11 @@ class Judgments:
         return frozenset(judge for judge in self.judges if marked.get(judge) or are_simulated([judge]))
 
     @property
+    def all_simulated(self) -> bool:
+        """Whether there are judges, and no real person is among them."""
+        return 0 < self.n_judges == len(self.simulated)
+
+    @property
     def affected(self) -> dict[Any, bool | None]:
         """Whether such decisions affect each judge, by the attribute ``affected``: yes, no, or None for not known.
 
@@ -309,7 +314,7 @@ class Judgments:
         One row per pair, of the judge ``"panel"`` (``"simulated-panel"`` of simulated ones). The rules: ``"majority"``,
         ``{"quota": 0.6}``, ``{"veto": {"relation": "affected"}}``, ``{"one_vote_per": "relation"}``.
         """
-        return type(self)(aggregate(self._checked, rule, SIMULATED_PANEL if self._all_simulated else PANEL))
+        return type(self)(aggregate(self._checked, rule, SIMULATED_PANEL if self.all_simulated else PANEL))
 
     def about(self, people: People | IntoDataFrame, *, id: str | None = None) -> Self:  # noqa: A002
         """Return the same judgments, matched to these people and carrying their rows."""
@@ -334,11 +339,7 @@ class Judgments:
 
     @property
     def _judge(self) -> str:
-        return "simulated judge" if self._all_simulated else "judge"
-
-    @property
-    def _all_simulated(self) -> bool:
-        return 0 < self.n_judges == len(self.simulated)
+        return "simulated judge" if self.all_simulated else "judge"
 
     def __repr__(self) -> str:
         rows, predicted = self._asked_rows(), self.n_predicted

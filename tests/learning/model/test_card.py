@@ -101,6 +101,16 @@ def test_simulated_judges_are_called_so_and_real_ones_are_not(
     assert "**No real person was asked.** Simulated judges gave 6 judgments." in card
     assert "| Judgments | 6 of simulated judges |" in card
     assert "simulated" not in fitted.card()
+    one, other = judgments.judges
+    mixed = judgments.frame.replace({"judge": {one: "ann", other: "p00007"}})
+    known = {"ann": {"simulated": "no"}, "p00007": {"simulated": "yes"}}
+    mixed_judgments = Judgments(mixed, people=town.people[["age"]], judge_attributes=known)
+    model.fit(town.people[["age"]], town.outcome, judgments=mixed_judgments)
+    assert (model.certificate_.n_simulated, model.certificate_.simulated) == (1, False)
+    assert "**Simulated, and no real person: 1 judge.**" in model.card()
+    assert "| Judgments | 6 (1 judge of them simulated); " in model.card()
+    model.save(tmp_path / "model.skops")
+    assert "**Simulated, and no real person: 1 judge.**" in PairwiseFairClassifier.load(tmp_path / "model.skops").card()
 
 
 def test_a_plain_model_asked_nobody(town: Town) -> None:

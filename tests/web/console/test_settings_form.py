@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fairwise.study.arms import Arm
-from fairwise.study.decisions import Amount, Decision
+from fairwise.study.decisions import Amount, Decision, OutcomeWords
 from fairwise.study.languages import available
 from fairwise.study.questions import Question
 from fairwise.study.recruitment import Relation
@@ -33,7 +33,7 @@ OF_THE_FORM_ALONE = {
 
 def every_setting() -> set[str]:
     tables = {name: field.annotation for name, field in StudySettings.model_fields.items()}
-    tables |= {"decisions": Decision, "amount": Amount, "relations": Relation}
+    tables |= {"decisions": Decision, "amount": Amount, "outcome_words": OutcomeWords, "relations": Relation}
     tables |= {"arms": Arm, "questions": Question, "columns": ShownColumn}
     inner = {name: getattr(table, "model_fields", {}) for name, table in tables.items() if name != "languages"}
     return {f"{name}.{one}" for name, fields in inner.items() for one in fields} | {

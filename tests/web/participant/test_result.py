@@ -97,6 +97,19 @@ def test_each_pair_is_shown_with_what_the_model_does(site: Operating) -> None:
     assert "<b>Town" not in page.text
 
 
+@pytest.mark.parametrize("simulated", range(4))
+def test_programs_are_no_people(site: Operating, simulated: int) -> None:
+    """Of the three whose answers are in the model."""
+    mine = took_part(site, "same", "same", "same", "same")
+    fitted(site, shown=True, headline={"simulated": simulated})
+    page = " ".join(site.client.get(f"{mine}/result").text.split())
+    real = 3 - simulated
+    made = f"The model was made with the answers of {real} {'person' if real == 1 else 'people'}."
+    assert (made in page) == (real > 0)
+    assert ("Simulated participants (programs, not people)" in page) == (simulated > 0)
+    assert (f"whose answers were used: {simulated}." in page) == (simulated > 0)
+
+
 def test_each_is_told_what_the_model_would_be_without_them_and_nothing_of_others(site: Operating) -> None:
     mine, other, third, newer = (took_part(site, "same", "same", "same", "same") for _ in range(4))
     job_id = fitted(site, shown=True)

@@ -66,8 +66,10 @@ def _errors(one: Summary, other: Summary, spoken: Language) -> list[ComparisonRo
         _shares(marked("Wrong with the answers"), one.certificate.error, other.certificate.error, spoken),
         _shares(marked("Wrong about people left out"), one.held_out, other.held_out, spoken),
         _shares(marked("Wrong without the answers"), one.error_without, other.error_without, spoken),
-        _differences(marked("Cost of the answers"), *map(_training_cost, (one, other)), spoken),
-        _shares(marked("Wrong about people left out, without the answers"), *_plain_errors(one, other), spoken),
+        _differences(marked("Cost of the answers"), _training_cost(one), _training_cost(other), spoken),
+        _shares(
+            marked("Wrong about people left out, without the answers"), _plain_error(one), _plain_error(other), spoken
+        ),
     ]
 
 
@@ -75,8 +77,8 @@ def _training_cost(fit: Summary) -> Decimal:
     return share_difference(fit.certificate.error, fit.error_without)
 
 
-def _plain_errors(*fits: Summary) -> list[float | None]:
-    return [None if fit.new_people is None else fit.new_people.plain.error for fit in fits]
+def _plain_error(fit: Summary) -> float | None:
+    return None if fit.new_people is None else fit.new_people.plain.error
 
 
 def _mean_errors(one: Summary, other: Summary, spoken: Language, amount: Amount) -> list[ComparisonRow]:
@@ -88,7 +90,9 @@ def _mean_errors(one: Summary, other: Summary, spoken: Language, amount: Amount)
         marked("Mean error with the answers"): drawn,
         marked("Mean error of what people are given"): given,
         marked("Mean error about people left out"): [_or_nan(fit.held_out) for fit in (one, other)],
-        marked("Mean error about people left out, without the answers"): [*map(_or_nan, _plain_errors(one, other))],
+        marked("Mean error about people left out, without the answers"): [
+            _or_nan(_plain_error(fit)) for fit in (one, other)
+        ],
         marked("Mean error without the answers"): without,
         marked("Cost of the answers"): cost,
     }
