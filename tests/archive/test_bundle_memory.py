@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import zipfile
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -60,6 +61,10 @@ def bundle(make_study: Callable[..., StudyFolder], tmp_path_factory: pytest.Temp
     return tmp_path / "bundle.zip"
 
 
+def _with_closings(content: bytes, files: dict[str, bytes]) -> None:
+    files[CLOSINGS] = content
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
 @pytest.mark.parametrize("name", _HEADERS)
@@ -78,7 +83,7 @@ def test_a_table_has_few_columns_and_bounded_cells(bundle: Path) -> None:
         (",".join(map(str, range(101))).encode(), "101 columns; no table has so many"),
         (b'"number","rules","expressible","comments"\n"1","' + b"x" * ((1 << 26) + 1) + b'","",""\n', "field larger"),
     ):
-        path = changed(bundle, lambda files, content=content: files.update({CLOSINGS: content}), forge=True)
+        path = changed(bundle, partial(_with_closings, content), forge=True)
         with pytest.raises(InputError, match=told):
             read_bundle(path).table(CLOSINGS)
 
@@ -93,7 +98,12 @@ def test_people_of_a_bundle_that_swell_are_refused(bundle: Path, monkeypatch: py
         verify_bundle(path)
     works = list[str]()
     run = GuardedWork.run
-    monkeypatch.setattr(GuardedWork, "run", lambda work: works.append(work.file) or run(work))
+
+    def noted(work: GuardedWork) -> object:
+        works.append(work.file)
+        return run(work)
+
+    monkeypatch.setattr(GuardedWork, "run", noted)
     with guarding(), pytest.raises(InputError, match=rf"{path}: study/people.parquet: more than .* MB when unpacked"):
         verify_bundle(path)
     assert [file.rpartition("/")[2] for file in works] == ["people.parquet"]

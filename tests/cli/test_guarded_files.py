@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 def test_files_of_commands_are_read_in_a_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     works = list[str]()
     run = GuardedWork.run
-    monkeypatch.setattr(GuardedWork, "run", lambda work: works.append(work.file) or run(work))
+
+    def noted(work: GuardedWork) -> object:
+        works.append(work.file)
+        return run(work)
+
+    monkeypatch.setattr(GuardedWork, "run", noted)
     contents = {"good.xlsx": workbook(HEADER + ROW), "bad.parquet": BOMBS["one text often.parquet"]()}
     for name, content in contents.items():
         (tmp_path / name).write_bytes(content)

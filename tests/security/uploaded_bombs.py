@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Thread
@@ -63,18 +63,18 @@ class Bombardment:
 
     def __init__(self, address: str, server: int, keys: Keys) -> None:
         self._address, self._server, self._keys = address, server, keys
-        self._owner = httpx2.Client(base_url=address, headers={"sec-fetch-site": "same-origin"}, timeout=300)
+        self.owner = httpx2.Client(base_url=address, headers={"sec-fetch-site": "same-origin"}, timeout=300)
         self._form(f"/new/admin/setup/{keys.form('first operator')}", name="Ada", password=PASSWORD, again=PASSWORD)
 
     def _csrf(self) -> str:
-        return self._keys.form(f"console {self._owner.cookies.get(_COOKIE, '')}")
+        return self._keys.form(f"console {self.owner.cookies.get(_COOKIE, '')}")
 
     def _form(self, path: str, **fields: str) -> None:
-        assert self._owner.post(path, data={"csrf": self._csrf(), **fields}).status_code == 303
+        assert self.owner.post(path, data={"csrf": self._csrf(), **fields}).status_code == 303
 
     def _send(self, name: str) -> tuple[int, str]:
         files = {"file": (name, BOMBS[name]())}
-        reply = self._owner.post("/new/admin/new", data={"csrf": self._csrf()}, files=files)
+        reply = self.owner.post("/new/admin/new", data={"csrf": self._csrf()}, files=files)
         return reply.status_code, reply.text
 
     def of(self, names: Sequence[str]) -> Bombarded:
@@ -130,7 +130,9 @@ def bombardment(home: Path) -> Iterator[Bombardment]:
     (home / "new").mkdir()
     (home / "new" / SECRET).write_bytes(secrets.token_bytes(SECRET_BYTES))
     with served(home, "--several", "--no-jobs") as (address, process):
-        yield Bombardment(address, process.pid, Keys((home / "new" / SECRET).read_bytes()))
+        attack = Bombardment(address, process.pid, Keys((home / "new" / SECRET).read_bytes()))
+        with closing(attack.owner):
+            yield attack
 
 
 def main() -> None:
