@@ -120,7 +120,7 @@ def test_bundles_hold_them(study: StudyFolder, tmp_path: Path) -> None:
         visit.begin()
         visit.store.read_now(lambda connection: write_bundle(tmp_path / "bundle.zip", study, connection))
     files = read_bundle(tmp_path / "bundle.zip").study_files()
-    assert files["images/face 2.png"] == PNG + b"p2"
+    assert b"".join(files["images/face 2.png"]) == PNG + b"p2"
 
 
 def test_kinds() -> None:
