@@ -48,7 +48,10 @@ def merge_equal(rows: Rows, labels: IntArray | FloatArray, weights: FloatArray, 
     mass = np.bincount(point[:n], weights, minlength=len(distinct))
     first_loss, more = relative_losses(labels)
     costs = np.stack([np.bincount(point[:n], weights * column, minlength=len(distinct)) / total for column in more.T])
-    of_costs = row_keys(costs.T.astype(np.float32))  # rounded: weights may stand for repeated people
+    largest = np.abs(costs).max(initial=0.0) or 1.0
+    of_costs = row_keys(
+        (costs.T / largest).astype(np.float32)
+    )  # in any unit, and alike for weights and repeated people
     of_judged = of_costs.copy()
     np.add.at(of_judged, point[n:], _mix(np.arange(len(judged), dtype=np.uint64)))
     columns = column_order(distinct, of_costs, of_judged)
