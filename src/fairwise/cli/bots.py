@@ -130,8 +130,6 @@ def bots(
     if links is not None:
         write_output(links, lambda draft: write_links(draft, run.links), private=True)
     _show(str(site), run, as_json=as_json)
-    if not (study.settings.simulated or as_json):
-        echo("\nReports on this study do not say that these people are simulated: set simulated = true in study.toml.")
 
 
 def _show(site: str, run: "BotRun", *, as_json: bool) -> None:
