@@ -363,7 +363,7 @@ DEFENCES = (
         "tables/excel.py", "if number > MOST_ROWS:", "if False:"),
     one("parts of workbooks are packed by deflate", "tables/test_bombs.py::test_bombs_are_refused_by_what_is_counted",
         "tables/excel.py", "if entry.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:", "if False:"),
-    one("blank cells count", "tables/test_bombs.py::test_bombs_are_refused_by_what_is_counted",
+    one("blank cells count", "tables/test_bombs.py::test_blank_cells_count",
         "tables/excel.py", "self.kept.spend(_CELL_COST)  # also of one in which nothing is", "pass"),
     one("tables have so many columns", "tables/test_bombs.py::test_bombs_are_refused_by_what_is_counted",
         "tables/parsing.py", "if len(header) > MOST_COLUMNS:", "if False:"),

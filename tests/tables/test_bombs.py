@@ -41,6 +41,13 @@ def test_bombs_are_refused_by_what_is_counted(name: str, tmp_path: Path) -> None
         read_table(file, most=_MOST)
 
 
+def test_blank_cells_count(tmp_path: Path) -> None:
+    """They take a few bytes in a file, but time, and memory as others do."""
+    (tmp_path / "t.xlsx").write_bytes(workbook(HEADER + f"<row>{'<c/>' * 15_000}</row>" * 4))
+    with pytest.raises(InputError, match="when unpacked"):
+        read_table(tmp_path / "t.xlsx", most=1 << 20)
+
+
 def test_text_is_as_large_as_it_becomes(tmp_path: Path) -> None:
     """A study's own reader counts in the same way, and what is small enough is as it was written."""
     file = tmp_path / "people.parquet"

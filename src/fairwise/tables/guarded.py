@@ -156,14 +156,14 @@ def _work() -> None:
         os.nice(task["nice"])
     module, name, *arguments = task["work"]
     try:
-        answer = {"result": getattr(import_module(module), name)(*arguments)}
+        answer = json.dumps({"result": getattr(import_module(module), name)(*arguments)})
     except errors.FairwiseError as error:
-        answer = {"error": type(error).__name__, "message": str(error)}
+        answer = json.dumps({"error": type(error).__name__, "message": str(error)})
     except MemoryError:
-        answer = {"error": "MemoryError"}
+        answer = json.dumps({"error": "MemoryError"})
     except Exception:  # noqa: BLE001 - raised where it was asked for
-        answer = {"error": "a bug", "message": traceback.format_exc()}
-    sys.stdout.write(json.dumps(answer))
+        answer = json.dumps({"error": "a bug", "message": traceback.format_exc()})
+    sys.stdout.write(answer)
 
 
 if __name__ == "__main__":
