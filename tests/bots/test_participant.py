@@ -124,7 +124,7 @@ def test_what_they_think_is_what_is_exported(
     with snapshot(database) as connection:
         said = export.judgments(connection, finished_only=True).frame
         texts = export.texts(connection)
-        assert export.participant_counts(connection) == export.ParticipantCounts(4, 4, 0, study.fingerprint)
+        assert export.participant_counts(connection) == export.ParticipantCounts(4, 4, 0, study.fingerprint, 4, 4)
     assert len(said) == 24
     assert texts["text"].str.contains(SIMULATED, regex=False).all()
     people, by_name = study.people(), {who.name: who for who in panel(study, 4)}

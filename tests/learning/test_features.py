@@ -86,22 +86,6 @@ def test_saved_and_loaded(town: Town, tmp_path: Path, features: Any) -> None:
         assert np.array_equal(again.predict_proba(table), model.predict_proba(town.people))
 
 
-def test_a_file_of_an_older_version_uses_all_columns(town: Town, tmp_path: Path) -> None:
-    model, file = fitted(town, features=None), tmp_path / "m.skops"
-    model.save(file)
-    document = skops.io.load(file, trusted=skops.io.get_untrusted_types(file=file))
-    del document["settings"]["features"], document["features"]
-    skops.io.dump(document, file)
-    again = PairwiseFairClassifier.load(file)
-    assert (again.features, again.features_) == (None, list(town.people.columns))
-    assert np.array_equal(again.predict_proba(town.people), model.predict_proba(town.people))
-    for wrong in (["age"], ["age", "age"], ["age", "shoe"], [], "age", [["age"]]):
-        document["features"] = wrong
-        skops.io.dump(document, file)
-        with pytest.raises(ModelFileError, match="damaged or changed"):
-            PairwiseFairClassifier.load(file)
-
-
 def test_columns_of_arrays_are_numbers(town: Town, tmp_path: Path) -> None:
     table = town.people[["age", "member"]].assign(noise=np.arange(len(town.people)) % 7).astype(float)
     for people in (table.to_numpy(), table.set_axis([0, 1, 2], axis="columns")):

@@ -132,11 +132,11 @@ def _set_prices(model: PairwiseFairClassifier | PairwiseFairRegressor, prices: C
 
 
 def _read_prices(path: str | PathLike[str]) -> Columns:
+    if not Path(path).exists():
+        raise ModelFileError(f"{path}: no such file.")
     try:
         check_parquet(Path(path))
         table = read_parquet(Path(path)).to_pandas()
-    except FileNotFoundError:
-        raise ModelFileError(f"{path}: no such file.") from None
     except DAMAGES as error:
         raise ModelFileError(f"{path}: not a file of prices ({error}).") from None
     missing = [name for name in _PRICES if name not in table]

@@ -111,7 +111,7 @@ class ColumnGeneration:
 
         Of all classifiers of an exact oracle, which is asked until none would make it less; else of those found.
         """
-        deadline = monotonic() + time_limit
+        deadline, asked = monotonic() + time_limit, problem
         if self.pool.shared or not has_choice(problem):
             return problem
         while True:
@@ -122,7 +122,7 @@ class ColumnGeneration:
             worth = max(_EXCESS * float(master.multipliers.budgets[0]), _ROUNDING)
             if not self._keep(answer, answer.costs(master.multipliers) < master.dual - worth):
                 break
-        return with_budget(problem, problem.budgets[0].limit + _EXCESS)
+        return with_budget(problem, min(problem.budgets[0].limit + _EXCESS, asked.budgets[0].limit))
 
     def solve(
         self,
