@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
-import skops.io
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
@@ -18,7 +17,7 @@ from sklearn.preprocessing import OneHotEncoder
 from fairwise import Judgments, LargeTable, PairwiseFairClassifier
 from fairwise.auditing import frontier, held_out
 from fairwise.auditing.groups import FeatureUse, looks_protected
-from fairwise.errors import InputError, ModelFileError
+from fairwise.errors import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path
