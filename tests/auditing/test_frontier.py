@@ -303,7 +303,7 @@ def test_killed_five_times_it_ends_with_the_same_numbers(town: Town, tmp_path: P
         run = subprocess.Popen(
             [sys.executable, "-c", KILLED, str(path), str(1 + attempt % 2)],
             start_new_session=True,
-            env={**os.environ, "PYTHONPATH": str(Path.cwd())},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path.cwd()), *sys.path])},  # the code tested here
         )
         wait_until(lambda: run.poll() is not None or (path.exists() and path.stat().st_size > lengths[-1]))  # noqa: B023
         time.sleep(float(random.uniform(0.0, 0.3)))
