@@ -24,10 +24,10 @@ def make_oracle(
     if isinstance(settings.estimator, str) and points.column_order is not None:
         from fairwise.learning.oracles.column_order import ReorderedOracle
 
-        order, (_, n_columns) = points.column_order, points.rows.shape
+        order = points.column_order
         inside = replace(points, rows=np.ascontiguousarray(points.rows[:, order]), column_order=None)
         names = [columns[column] for column in order] if columns else []
-        return ReorderedOracle(make_oracle(settings, inside, names, seed, judged), order, n_columns)
+        return ReorderedOracle(make_oracle(settings, inside, names, seed, judged), order, points.rows)
     labels = n_labels(points.error_cost)
     match settings.estimator:
         case "linear-regression":

@@ -58,7 +58,7 @@ class Game:
     """What the reply costs on judged people, apart from its error."""
 
     favored: IntArray | None = None
-    """How many rounds gave each judged person label 1 ``(m,)``, where there are two labels."""
+    """How many rounds gave each judged person label 1 ``(m,)``, where there are two labels and that is known."""
 
     def solution(self, errors: FloatArray, reply_error: float, plain_error: float, hypothesis_class: str) -> Solution:
         """The average of the rounds, once the error of each ``(T,)``, the reply and the plain model is known."""
@@ -96,8 +96,9 @@ def play_game(problem: Problem, terms: RegressionTerms, guarantee: Guarantee) ->
     on_people = adjoint_differences(problem.sign * pairs, problem.reference, problem.owed, len(problem.judged))
     reply = terms.response(on_people)
     cost_on_judged = float(on_people @ reply.labels(terms.judged_rows)[0])
-    classifiers, favored = LinearClassifiers(coef, intercept), np.rint(labels * guarantee.n_rounds).astype(np.intp)
-    members = terms.placed(classifiers), violations, average, terms.placed(reply)
+    members = terms.placed(LinearClassifiers(coef, intercept)), violations, average, terms.placed(reply)
+    # With columns in another order sums round otherwise, and so may labels be others than those of the mixture.
+    favored = None if terms.columns is not None else np.rint(labels * guarantee.n_rounds).astype(np.intp)
     return Game(problem, guarantee, *members, cost_on_judged, favored)
 
 
