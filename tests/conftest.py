@@ -63,10 +63,11 @@ def same_seed() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def patient() -> Iterator[None]:
-    """Databases and changed studies are waited for, however slow the machine; tests of hanging ones wait less."""
+    """Whatever answers slowly is waited for, however busy the machine; tests of what hangs wait less."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("fairwise.store.store._SECONDS", 300.0)
         patch.setattr("fairwise.web.app._PATIENCE_SECONDS", 300.0)
+        patch.setattr("fairwise.web.console.turns.LONGEST_SECONDS", 300.0)
         yield
 
 

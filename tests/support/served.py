@@ -73,6 +73,7 @@ def serving(people: Path, folder: Path, **choices: Any) -> Iterator[Served]:
 def browsing(browser: Browser, **options: Any) -> Iterator[tuple[BrowserContext, Page]]:
     """A tab; whatever the browser complains about fails the test, but for pages that say what was wrong."""
     with browser.new_context(**options) as context:
+        context.set_default_navigation_timeout(300_000)  # however busy the machine
         page = context.new_page()
         complaints: list[str] = []
         page.on("console", lambda message: complaints.append(message.text))

@@ -12,13 +12,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from fairwise.jobs.priority import let_others_go_first
+from fairwise.jobs.priority import let_visitors_go_first
 from fairwise.languages import SOURCE
 
 
 def score(model_file: Path, person: dict[str, Any], labels: dict[str, str], language: str = SOURCE) -> dict[str, Any]:
     """Return the probability of each outcome by its name, or the amount, and which rules say what, in this language."""
-    # Slow to load, and so only in the idle class.
+    # Slow to load, and so only once visitors go first.
     import pandas as pd
 
     from fairwise.learning.any_model import load_model
@@ -47,7 +47,7 @@ def score(model_file: Path, person: dict[str, Any], labels: dict[str, str], lang
 
 
 if __name__ == "__main__":
-    let_others_go_first()
+    let_visitors_go_first()
     from fairwise.tables.output import json_text
 
     sys.stdout.write(json_text(score(Path(sys.argv[1]), **json.load(sys.stdin))))

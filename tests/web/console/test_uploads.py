@@ -245,6 +245,24 @@ def test_an_upload_that_newer_ones_replace_ends(plain_console: Operating, monkey
     assert plain_console.get(uploaded(plain_console)).status_code == 200
 
 
+def test_an_upload_that_is_deleted_before_it_is_read_ends(
+    plain_console: Operating, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Newer ones arrive while it waits for its turn, whether it is read for the first time or again."""
+    run, there = Turns.run, uploads.Uploads(plain_console.site.host.path)
+
+    async def late(turns: Turns, *work: Any) -> Any:
+        there.discard_all()
+        return await run(turns, *work)
+
+    path = uploaded(plain_console)
+    monkeypatch.setattr(Turns, "run", late)
+    again = plain_console.post(f"{path}/file", encoding="cp1252", separator=",", decimal=".")
+    for page in (again, send(plain_console, csv(), "people.csv")):
+        assert page.status_code == 422
+        assert "You uploaded other files meanwhile" in problem(page)
+
+
 def test_columns_that_are_nearly_numbers_or_dates_are_named(plain_console: Operating) -> None:
     """Of random columns, as in a fit: one value that is no number makes all of them categories."""
     rng = np.random.default_rng(0)

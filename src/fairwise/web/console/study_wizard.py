@@ -53,6 +53,7 @@ _KINDS = tuple(FormField.at(f"design.{kind}", path=kind, optional=True) for kind
 # Beside uniform pairs, by what share of all pairs: so that agreement, steadiness and attention can be measured.
 _MIXED = {"anchors": 0.16, "repeats": 0.1, "checks": 0.06}
 _NO_OUTCOME = "none"
+_REPLACED = marked("You uploaded other files meanwhile. Upload this one again.")
 _COLUMN_KINDS = {"number": marked("numbers"), "text": marked("words"), "yes_no": marked("yes or no")}
 _ID = re.compile(r"(^|[^a-z])(id|nr|no|number|key|person|code)$", re.IGNORECASE)
 
@@ -222,7 +223,7 @@ class StudyWizardPages(ConsolePages):
             self._uploads.discard(name)
             return await self.start(request, str(error))
         except FileNotFoundError:
-            return await self.start(request, marked("You uploaded other files meanwhile. Upload this one again."))
+            return await self.start(request, _REPLACED)
         except BaseException:
             self._uploads.discard(name)
             raise
@@ -256,6 +257,8 @@ class StudyWizardPages(ConsolePages):
             await self._uploads.look_at(upload.id, upload.name, wanted)
         except InputError as error:
             return await self.file(request, upload.problem(error))
+        except FileNotFoundError:
+            return await self.start(request, _REPLACED)
         return self._to(f"/new/{upload.id}/file")
 
     async def discard(self, request: Request) -> Response:

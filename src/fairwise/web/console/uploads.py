@@ -156,7 +156,8 @@ class Uploads:
     async def look_at(self, name: str, sent_name: str, wanted: FileFormat | None = None) -> None:
         """Read what was received, as `wanted` or as it seems to be; errors name the file as its sender does.
 
-        Nobody knows what it is, so it is read in a guarded process. Only one runs at a time.
+        Nobody knows what it is, so it is read in a guarded process. Only one runs at a time. A file that somebody
+        deletes meanwhile is a FileNotFoundError.
         """
         folder, shown = self._folder / name, shown_name(sent_name)
         kind = shown.rpartition(".")[2].lower()
@@ -172,7 +173,9 @@ class Uploads:
             nice=_NICE,
         )
         if HAS_PROCESSES:
-            work.result(*await _turns.run(work.command, work.question, work.seconds, work.environment))
+            answer = await _turns.run(work.command, work.question, work.seconds, work.environment)
+            (folder / "received").stat()  # if newer uploads replaced it meanwhile, that is why it could not be read
+            work.result(*answer)
         else:
             await asyncio.to_thread(work.run)
 
