@@ -67,7 +67,7 @@ def test_a_warning_is_about_the_line_that_fits() -> None:
 
 def a_small_case(seed: int) -> tuple[pd.DataFrame, pd.Series, Judgments, dict[str, Any]]:
     rng = np.random.default_rng(seed)
-    n, d = int(rng.integers(40, 150)), int(rng.integers(2, 6))
+    n, d = int(rng.integers(30, 80)), int(rng.integers(2, 5))
     people = pd.DataFrame(rng.normal(size=(n, d)).round(int(rng.integers(0, 3)))).add_prefix("c")
     outcome = pd.Series((people @ rng.normal(size=d) + rng.normal(size=n) > 0).astype(int))
     outcome[:2] = [0, 1]
