@@ -67,7 +67,7 @@ def test_a_warning_is_about_the_line_that_fits() -> None:
 
 def a_small_case(seed: int) -> tuple[pd.DataFrame, pd.Series, Judgments, dict[str, Any]]:
     rng = np.random.default_rng(seed)
-    n, d = int(rng.integers(40, 150)), int(rng.integers(2, 6))
+    n, d = int(rng.integers(30, 80)), int(rng.integers(2, 5))
     people = pd.DataFrame(rng.normal(size=(n, d)).round(int(rng.integers(0, 3)))).add_prefix("c")
     outcome = pd.Series((people @ rng.normal(size=d) + rng.normal(size=n) > 0).astype(int))
     outcome[:2] = [0, 1]
@@ -87,7 +87,7 @@ def test_the_least_error_without_rules_is_one_number() -> None:
     A search proves nothing: in 1 of 100 cases a fit with rules may still come by something better.
     """
     others, above = [], []
-    for seed in range(220):
+    for seed in range(200):
         people, outcome, said, settings = a_small_case(seed)
         plain = PairwiseFairClassifier("linear", **settings).fit(people, outcome).certificate_.plain_error
         judged = PairwiseFairClassifier("linear", **settings).fit(people, outcome, judgments=said).certificate_

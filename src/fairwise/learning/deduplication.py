@@ -52,6 +52,7 @@ def merge_equal(rows: Rows, labels: IntArray | FloatArray, weights: FloatArray, 
     of_costs = row_keys(
         (costs.T / largest).astype(np.float32)
     )  # in any unit, and alike for weights and repeated people
+    of_costs[mass == 0] = 0  # so that the least error is searched for alike whoever is judged
     of_judged = of_costs.copy()
     np.add.at(of_judged, point[n:], _mix(np.arange(len(judged), dtype=np.uint64)))
     columns = column_order(distinct, of_costs, of_judged)
@@ -130,9 +131,9 @@ def _same(rows: FloatArray, other: IntArray) -> bool:
 def column_order(rows: FloatArray, *points: KeyArray) -> IntArray:
     """The columns that differ among these rows, in an order that follows from what they hold.
 
-    ``points`` are keys of the rows themselves ``(n,)``, of what else is known of them. A column's key is the sum of its
-    numbers' keys, each times a key of its row: of the row's own, and of all its numbers. Columns with equal keys are
-    ordered by the next ``points``; where all are equal, they stay as they stand.
+    ``points`` are keys of the rows themselves ``(n,)``, of what else is known of them; 0 for rows that do not count. A
+    column's key is the sum of its numbers' keys, each times a key of its row: of the row's own, and of all its numbers.
+    Columns with equal keys are ordered by the next ``points``; where all are equal, they stay as they stand.
     """
     n, d = rows.shape
     differ, keys = np.zeros(d, dtype=bool), np.zeros((len(points), d), dtype=np.uint64)
@@ -143,7 +144,8 @@ def column_order(rows: FloatArray, *points: KeyArray) -> IntArray:
         bits = _mix(_column_bits(rows[start : start + _CHUNK][:, columns]))
         numbers = bits.sum(axis=1, dtype=np.uint64)
         for sums, own in zip(keys, points, strict=True):
-            row = _mix(own[start : start + _CHUNK] ^ numbers)
+            here = own[start : start + _CHUNK]
+            row = np.where(here == 0, here, _mix(here ^ numbers))
             sums[columns] += (bits * row[:, None]).sum(axis=0, dtype=np.uint64)
     return np.asarray(columns[np.lexsort(keys[::-1, columns])])
 
