@@ -68,9 +68,12 @@ def test_a_report_measures_on_people_left_out(
 ) -> None:
     given: list[Findings] = []
     write = reporting.write_report
-    monkeypatch.setattr(
-        reporting, "write_report", lambda content, *to, **how: (given.append(content), write(content, *to, **how))
-    )
+
+    def written(content: Findings, *to: Any, **how: Any) -> None:
+        given.append(content)
+        write(content, *to, **how)
+
+    monkeypatch.setattr(reporting, "write_report", written)
     people, outcome = study.people_frame().set_index("person").drop(columns="returned"), study.people_frame()
     out, model, prices = (study.folder / name for name in ("r.html", "m.skops", "m.prices.parquet"))
     run("report", *study.to_fit, *more, "--out", out)
