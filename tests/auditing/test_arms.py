@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,10 +26,10 @@ CASES = 200
 def _layout(rng: np.random.Generator) -> pd.DataFrame:
     """Rooms within blocks, each with the arm that was drawn for it."""
     lines = []
-    for block in range(int(rng.integers(2, 6))):
+    for block in range(int(rng.integers(4, 7))):
         arms = rng.permutation(["talk", "control"] * int(rng.integers(1, 3)))
         for place, arm in enumerate(arms.tolist()):
-            size = int(rng.integers(3, 6))
+            size = int(rng.integers(4, 6))
             lines += [{"arm": arm, "room": f"{block}-{place}", "block": block} for _ in range(size)]
     known = pd.DataFrame(lines, index=pd.Index([f"j{number:03}" for number in range(len(lines))], name="judge"))
     return known if rng.random() < 0.5 else known.drop(columns="block")
@@ -126,24 +125,83 @@ def test_what_cannot_be_told_is_refused() -> None:
     ("moved", "words"),
     [
         (["0 0", "0 1"], "as many people of room '0' are in one arm as in another"),
-        ([f"{room} 0" for room in range(9)], "9 of 10 rooms hold people of several arms"),
+        ([f"{room} 0" for room in range(6)], "6 of 10 rooms hold people of several arms"),
     ],
 )
 def test_rooms_whose_arm_is_not_known_are_refused(moved: list[str], words: str) -> None:
     names = [f"{room} {member}" for room in range(10) for member in range(4)]
     known = pd.DataFrame({"arm": ["talk"] * 20 + ["control"] * 20, "room": np.arange(40) // 4}, index=names)
     other = known["arm"].map({"talk": "control", "control": "talk"})
-    with pytest.raises(InputError, match=f"{words}, so the arm that was drawn for a room is not known"):
-        Assigned.of(known.assign(arm=known["arm"].mask(known.index.isin(moved), other)))
+    recorded = known.assign(arm=known["arm"].mask(known.index.isin(moved), other))
+    with pytest.raises(InputError, match=f"{words}, so .* not known.*unit='judge'"):
+        Assigned.of(recorded)
+    of_people = Assigned.of(recorded, "judge")
+    assert of_people.rooms is None
+    assert of_people.arm.tolist() == recorded["arm"].tolist()
 
 
-def test_arms_that_were_drawn_for_people_are_rarely_taken_for_those_of_rooms() -> None:
-    rng, of_rooms = np.random.default_rng(3), 0
+@pytest.mark.parametrize(("n_rooms", "size"), [(8, 3), (10, 3), (6, 5), (12, 5), (20, 3)])
+def test_arms_that_were_drawn_for_people_stay_those_of_people(n_rooms: int, size: int) -> None:
+    rng, changed, refused = np.random.default_rng([3, n_rooms]), 0, 0
     for _ in range(CASES):
-        known = pd.DataFrame({"arm": rng.permutation(["talk", "control"] * 30), "room": np.arange(60) // 5})
-        with suppress(InputError):  # such studies are asked to leave the rooms out
-            of_rooms += Assigned.of(known).rooms is not None
-    assert of_rooms <= CASES * 0.05
+        arms = rng.permutation(np.arange(n_rooms * size) % 2).astype(str)
+        known = pd.DataFrame({"arm": arms, "room": np.arange(len(arms)) // size})
+        assert Assigned.of(known, "judge").arm.tolist() == known["arm"].tolist()
+        try:
+            changed += Assigned.of(known).arm.tolist() != known["arm"].tolist()
+        except InputError:
+            refused += 1
+    assert changed <= 0.01 * CASES
+    assert refused <= 0.1 * CASES
+
+
+def test_mixed_rooms_with_people_of_several_blocks_are_never_asked_about() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(CASES):
+        known = pd.DataFrame(
+            {"block": np.arange(24) // 2, "arm": np.concatenate([rng.permutation(2) for _ in range(12)])}
+        )
+        known = known.sample(frac=1, random_state=rng).astype({"arm": str}).assign(room=np.arange(24) // 3)
+        assigned = Assigned.of(known)
+        assert assigned.rooms is None
+        assert assigned.blocks is not None
+        assert assigned.arm.tolist() == known["arm"].tolist()
+
+
+@pytest.mark.slow
+def test_effects_on_people_do_not_hang_on_the_rooms_they_sat_in() -> None:
+    rng, refused = np.random.default_rng(6), 0
+    for _ in range(CASES // 8):
+        said = null_study("blocks", int(rng.integers(10**6)))
+        known = said.judge_attributes.drop(columns="block").assign(arm=rng.permutation(["talk", "control"] * 24))
+        seated = known.assign(room=rng.permutation(48) // 3)
+        alone = effects(Judgments(said.frame, judge_attributes=known), n_draws=99)
+        try:
+            found = effects(Judgments(said.frame, judge_attributes=seated), n_draws=99)
+        except InputError:
+            refused += 1
+            found = effects(Judgments(said.frame, judge_attributes=seated), n_draws=99, unit="judge")
+        pd.testing.assert_frame_equal(found.tests, alone.tests)
+    assert refused <= CASES // 80
+
+
+def test_a_unit_that_is_given_is_used() -> None:
+    known = pd.DataFrame({"arm": ["talk", "talk", "control"] * 4, "room": np.arange(12) // 3})
+    of_rooms = Assigned.of(known, "room")
+    assert set(of_rooms.arm) == {"talk"}
+    assert of_rooms.rooms is not None
+    assert of_rooms.notes[0].startswith("4 people are recorded in another arm")
+    with pytest.raises(InputError, match="unit='room': the judges have no attribute room"):
+        Assigned.of(known.drop(columns="room"), "room")
+    with pytest.raises(InputError, match="unit='team'"):
+        Assigned.of(known, "team")  # type: ignore[arg-type]
+
+
+def test_few_rooms_of_one_arm_each_are_rooms() -> None:
+    known = pd.DataFrame({"arm": ["talk"] * 4 + ["control"] * 4, "room": np.arange(8) // 2})
+    assigned = Assigned.of(known)
+    assert assigned.rooms is not None
+    assert assigned.arm.tolist() == known["arm"].tolist()
 
 
 def test_a_person_without_a_block_keeps_their_arm() -> None:
@@ -179,7 +237,13 @@ def test_what_is_learned_is_analysed_as_assigned() -> None:
     people.index = pd.RangeIndex(len(people))
     one, other = (
         learned_effects(
-            model, people, outcome, Judgments(rows, people=people, judge_attributes=known), n_resamples=10, n_draws=19
+            model,
+            people,
+            outcome,
+            Judgments(rows, people=people, judge_attributes=known),
+            unit="room",
+            n_resamples=10,
+            n_draws=19,
         )
         for known in (drawn, moved)
     )

@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from fairlearn.reductions import DemographicParity
 
 from fairwise import Judgments, PairwiseFairClassifier
 from fairwise.auditing import held_out, held_out_errors
-from fairwise.auditing.splits import mean_interval
+from fairwise.auditing.held_out import answer_index
+from fairwise.auditing.splits import mean_interval, splits
 from fairwise.constraints.new_people import HeldOutErrors
+from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
 
 KINDS = 12
@@ -48,6 +51,45 @@ def test_the_error_is_that_of_held_out_by_pair(seed: int) -> None:
         assert one.gain_low <= one.gain <= one.gain_high
         assert (name in found.not_beaten) == (not one.gain_low > 0)
     assert HeldOutErrors.from_json(json.loads(json.dumps(asdict(found)))) == found
+
+
+def numbers_of(errors: HeldOutErrors) -> list[float]:
+    return [errors.error, errors.training, errors.low, errors.high, *asdict(errors.plain).values()]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_weights_count_in_all_models_and_means(seed: int) -> None:
+    people, outcome, judgments = town(seed, n=80)
+    model = PairwiseFairClassifier("tree", max_depth=1, gamma=1.0, eta=0.0, favorable_label=1)  # nothing binds
+    weight = pd.Series(np.where(outcome == 1, 20.0, 1.0), people.index)
+    errors = held_out_errors(model, people, outcome, judgments, fit_params={"sample_weight": weight}, n_repeats=1)
+    assert errors.plain.error == pytest.approx(errors.error)
+    assert errors.plain.gain == pytest.approx(0)
+    assert errors.plain.gain_low <= 0 <= errors.plain.gain_high
+    asked = judgments.asked()
+    index = answer_index(asked, PairRows.from_judgments(asked), people, len(people))
+    (split,) = splits(index, "pair", test_size=0.3, folds=None, n_repeats=1, seed=0)
+    new = outcome.iloc[split.test_people]
+    assert errors.constant.error == pytest.approx(np.average(new == 0, weights=np.where(new == 1, 20.0, 1.0)))
+    same = held_out_errors(model, people, outcome, judgments, fit_params={"sample_weight": weight * 0 + 3}, n_repeats=1)
+    alone = held_out_errors(model, people, outcome, judgments, n_repeats=1)
+    assert numbers_of(same) == pytest.approx(numbers_of(alone))
+
+
+def test_groups_are_known_to_the_model_with_rules_alone() -> None:
+    people, outcome, judgments = town(1, n=80)
+    model = PairwiseFairClassifier(
+        "tree", max_depth=1, gamma=1.0, favorable_label=1, group_constraints=[DemographicParity(difference_bound=0.0)]
+    )
+    groups = pd.Series(np.arange(80) % 2, people.index, name="group")
+    params = {"sensitive_features": groups.to_frame(), "sample_weight": np.ones(80)}
+    errors = held_out_errors(model, people, outcome, judgments, fit_params=params, n_repeats=1)
+    assert (
+        errors.plain.error
+        == held_out_errors(
+            model.set_params(group_constraints=None), people, outcome, judgments, n_repeats=1
+        ).plain.error
+    )
 
 
 def test_a_model_that_beats_only_the_constant() -> None:

@@ -3,12 +3,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fairlearn.reductions import DemographicParity
+
+from fairwise import Judgments, PairwiseFairClassifier, reporting
+from fairwise.auditing import held_out_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.cli.conftest import Study
     from typer.testing import Result
+
+    from fairwise.auditing.findings import Findings
 
 
 def test_a_report_with_everything(
@@ -53,6 +59,49 @@ def test_a_report_that_fits_itself(study: Study, run: Callable[..., Result]) -> 
     assert f"Report written to {out}." in said
     assert "Who is like whom?" in out.read_text(encoding="utf-8")
     assert sorted(path.name for path in study.folder.iterdir()) == ["judgments.csv", "people.csv", "r.html"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("more", [[], ["--group-constraint", "dp:0.2:town"]])
+def test_a_report_measures_on_people_left_out(
+    study: Study, run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, more: list[str]
+) -> None:
+    given: list[Findings] = []
+    write = reporting.write_report
+
+    def written(content: Findings, *to: Any, **how: Any) -> None:
+        given.append(content)
+        write(content, *to, **how)
+
+    monkeypatch.setattr(reporting, "write_report", written)
+    people, outcome = study.people_frame().set_index("person").drop(columns="returned"), study.people_frame()
+    out, model, prices = (study.folder / name for name in ("r.html", "m.skops", "m.prices.parquet"))
+    run("report", *study.to_fit, *more, "--out", out)
+    run("report", *study.to_fit, *more, "--no-held-out", "--out", out)
+    run("fit", *study.to_fit, *more, "--no-held-out", "--out", model, "--prices", prices)
+    run("report", *study.files, *more, "--model", model, "--prices", prices, "--out", out)
+    measured, left_out, of_model = (content.held_out for content in given)
+    rules = [DemographicParity(difference_bound=0.2)] if more else None
+    by_hand = held_out_errors(
+        PairwiseFairClassifier("tree", max_depth=1, favorable_label=1, group_constraints=rules),
+        people,
+        outcome.set_index("person")["returned"],
+        Judgments.read(study.judgments, people=people),
+        fit_params={"sensitive_features": people["town"]} if more else None,
+    )
+    assert measured == by_hand
+    assert left_out is None
+    assert of_model == by_hand
+
+
+def test_a_report_says_why_nothing_is_measured(study: Study, run: Callable[..., Result]) -> None:
+    """Refits of a kept model with rules about groups need to know the groups."""
+    out, model, prices = (study.folder / name for name in ("r.html", "m.skops", "m.prices.parquet"))
+    rule = ["--group-constraint", "dp:0.2:town"]
+    run("fit", *study.to_fit, *rule, "--no-held-out", "--out", model, "--prices", prices)
+    kept = ["--model", model, "--prices", prices]
+    assert "Nothing is measured on people left out: " in run("report", *study.files, *kept, "--out", out).stderr
+    assert out.exists()
 
 
 def test_groups_of_a_column_that_the_model_does_not_learn_from(study: Study, run: Callable[..., Result]) -> None:

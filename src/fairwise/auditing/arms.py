@@ -1,17 +1,18 @@
 """Arms of a study: which was drawn for whom, and how one differs from the control arm.
 
-Arms are drawn for people or, where judges have rooms, for whole rooms. Inference reassigns them the same way, within
+Arms are drawn for people or for whole rooms. Inference reassigns them the same way, within
 blocks where there are blocks. Judges are analysed in the arm that was drawn for them, not in one they moved to.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 import pandas as pd
 
+from fairwise.auditing import checks
 from fairwise.auditing.agreement_changes import alpha_difference
 from fairwise.auditing.randomisation import Assignments, Difference, compare, holm
 from fairwise.errors import InputError, quote
@@ -29,8 +30,16 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
 
 ARM, BLOCK, ROOM, CONTROL = "arm", "block", "room", "control"
-DRAWN_FOR_PEOPLE, DRAWN_FOR_ROOMS = 0.1, 0.2
-"""Agreement of arms within rooms below which arms were drawn for people, and from which on for rooms."""
+Unit = Literal["judge", "room"]
+
+LEAST_AGREEMENT = 0.5
+"""Agreement of arms within rooms from which on arms may have been drawn for rooms."""
+
+NOT_CHANCE, MAYBE_CHANCE = 0.001, 0.05
+"""Chances of such an agreement if arms were drawn for people: at most this excludes it, and more than this does not."""
+
+_N_PERMUTATIONS = 1999
+_CELLS = 1_000_000  # permuted at once
 
 IN_ROOMS = (
     "People talked in rooms. Intervals are over people as if each had answered alone, so for other rooms they are too "
@@ -64,7 +73,7 @@ def arms_of(attributes: pd.DataFrame) -> pd.Series[str]:
 class Permuted:
     """What arms are reassigned to for p-values: so many judges or rooms, within blocks where there are several."""
 
-    unit: Literal["judge", "room"]
+    unit: Unit
     n_units: int
     n_blocks: int
 
@@ -98,10 +107,12 @@ class Assigned:
     notes: tuple[str, ...]
 
     @classmethod
-    def of(cls, attributes: pd.DataFrame) -> Assigned:
-        """Read what was drawn from all judges of a study, also those who did not come back."""
+    def of(cls, attributes: pd.DataFrame, unit: Unit | None = None) -> Assigned:
+        """Read the draw from all judges of a study, also those who did not come back; None infers the unit."""
+        if unit is not None:
+            checks.one_of("unit", unit, get_args(Unit))
         arm = arms_of(attributes)
-        rooms, arm, moved = _rooms(arm, attributes)
+        rooms, arm, moved = _rooms(arm, attributes, unit)
         blocks, unknown = _blocks(arm, attributes, rooms)
         notes = []
         if moved:
@@ -139,49 +150,85 @@ class Assigned:
         return Permuted("room", len(np.unique(self.rooms[who])), n_blocks)
 
 
-def _rooms(arm: pd.Series[str], attributes: pd.DataFrame) -> tuple[Ints | None, pd.Series[str], int]:
-    """Return the rooms, if arms were drawn for rooms; everyone's arm as it was drawn; and who is recorded in another.
+def _rooms(arm: pd.Series[str], attributes: pd.DataFrame, unit: Unit | None) -> tuple[Ints | None, pd.Series[str], int]:
+    """Return the rooms if arms were drawn for rooms, the drawn arm of each judge, and how many are recorded in another.
 
-    Of two people in a room, ``alike`` is the share with the same arm. ``agreement`` is 1 if arms were drawn for rooms
-    and nobody moved, about ``(1 - 2 q)^2`` if a share ``q`` moved between two arms, and about 0 if arms were drawn for
-    people, who were then put into rooms.
+    Rooms of one arm each need no test: where arms were drawn for people, reassigning such rooms is valid, too, and no
+    arm is changed. Mixed rooms must agree far more than arms of people do by chance, because their minority is moved.
     """
-    if ROOM not in attributes:
+    if unit == "room" and ROOM not in attributes:
+        raise InputError("unit='room': the judges have no attribute room, so it is not known who was in which")
+    if unit == "judge" or ROOM not in attributes:
         return None, arm, 0
     room, names = encode(attributes[ROOM])
-    known = arm.notna().to_numpy() & (room >= 0)
-    if not known.any():
+    has_both = arm.notna().to_numpy() & (room >= 0)
+    of_arm, arms = pd.factorize(arm[has_both])
+    counts = np.zeros((len(names), len(arms)), dtype=np.int64)
+    np.add.at(counts, (room[has_both], of_arm), 1)
+    sizes = counts.sum(axis=1)
+    if sizes.max(initial=0) < 2:
         return None, arm, 0
-    of_arm, arms = pd.factorize(arm[known])
-    counts = np.zeros((len(names), len(arms)))
-    np.add.at(counts, (room[known], of_arm), 1)
-    sizes, whole = counts.sum(axis=1), counts.sum(axis=0)
-    if sizes.max() < 2:
-        return None, arm, 0
-    alike = (counts * (counts - 1)).sum() / (sizes * (sizes - 1)).sum()
-    if alike < 1:
-        by_chance = (whole * (whole - 1)).sum() / (known.sum() * (known.sum() - 1))
-        agreement = (alike - by_chance) / (1 - by_chance)
-        if agreement < DRAWN_FOR_PEOPLE:
-            return None, arm, 0
-        most = (counts == counts.max(axis=1, keepdims=True)).sum(axis=1)
-        tied = np.flatnonzero((most > 1) & (sizes > 0))
-        if agreement < DRAWN_FOR_ROOMS or len(tied):
-            mixed = np.flatnonzero((counts > 0).sum(axis=1) > 1)
-            why = (
-                f"{counted(len(mixed))} of {counted(int((sizes > 0).sum()))} rooms hold people of several arms"
-                if agreement < DRAWN_FOR_ROOMS
-                else f"as many people of room {quote(names[tied[0]])} are in one arm as in another"
-            )
+    mixed = (counts > 0).sum(axis=1) > 1
+    if unit is None and mixed.any():
+        block = encode(attributes[BLOCK])[0] if BLOCK in attributes else np.full(len(arm), -1)
+        agreement, p_value, one_block = _agreement(of_arm, room[has_both], block[has_both])
+        if agreement < LEAST_AGREEMENT or p_value > NOT_CHANCE:
+            if not one_block or (agreement < LEAST_AGREEMENT and p_value > MAYBE_CHANCE):
+                return None, arm, 0
             raise InputError(
-                f"judge attribute room: {why}, so the arm that was drawn for a room is not known. Give everyone the "
-                "arm that was drawn for their room or, if arms were drawn for people, leave out the column room."
+                f"judge attribute room: {counted(int(mixed.sum()))} of {counted(int((sizes > 0).sum()))} rooms hold "
+                "people of several arms, so it is not known whether arms were drawn for people or for rooms. If "
+                "for rooms, give unit='room'; if for people, give unit='judge' or leave out the column room."
             )
+    most = (counts == counts.max(axis=1, keepdims=True)).sum(axis=1)
+    tied = np.flatnonzero((most > 1) & (sizes > 0))
+    if len(tied):
+        raise InputError(
+            f"judge attribute room: as many people of room {quote(names[tied[0]])} are in one arm as in another, so "
+            "the arm that was drawn for a room is not known. Give everyone the arm that was drawn for their room; if "
+            "arms were drawn for people, give unit='judge' or leave out the column room."
+        )
     drawn = arm.copy()
-    drawn[known] = arms[counts.argmax(axis=1)[room[known]]]
+    drawn[has_both] = arms[counts.argmax(axis=1)[room[has_both]]]
     alone = room < 0
     room[alone] = len(names) + np.arange(alone.sum())
-    return room.astype(np.int64), drawn, int((drawn != arm)[known].sum())
+    return room.astype(np.int64), drawn, int((drawn != arm)[has_both].sum())
+
+
+def _agreement(arm: NDArray[np.intp], room: NDArray[np.intp], block: NDArray[np.intp]) -> tuple[float, float, bool]:
+    """Compare how alike arms are within rooms with arms that are permuted among people, within their blocks.
+
+    All are numbers ``(n,)``, of blocks -1 where unknown. Of two people in a room, the share with the same arm is put on
+    a scale on which 0 is the mean of permuted arms and 1 is that all have the same: about ``(1 - 2 q)^2`` if arms were
+    drawn for rooms and a share ``q`` moved between two arms. Return that, the share of permutations that are at least
+    as alike, and whether each room is in one block. A room then has the block of its members.
+    """
+    n_arms, n_rooms = int(arm.max()) + 1, int(room.max()) + 1
+    of_room = np.full(n_rooms, -1)
+    np.maximum.at(of_room, room, block)
+    one_block = bool(((block < 0) | (block == of_room[room])).all())
+    within = of_room[room] if one_block else block
+
+    def pairs_alike(arms: NDArray[np.intp]) -> Ints:
+        """``(B,)`` ordered pairs of one room and one arm, of arms ``(B, n)``."""
+        n = n_rooms * n_arms
+        cell = np.arange(len(arms))[:, None] * n + room * n_arms + arms
+        counts = np.bincount(cell.ravel(), minlength=len(arms) * n).reshape(len(arms), n)
+        return np.asarray((counts * (counts - 1)).sum(axis=1))
+
+    rng, sorted_arm = np.random.default_rng(0), arm[np.argsort(within, kind="stable")]
+    size = max(1, _CELLS // max(len(arm), n_rooms * n_arms))
+    parts = []
+    for start in range(0, _N_PERMUTATIONS, size):
+        keys = rng.random((min(size, _N_PERMUTATIONS - start), len(arm))) + within
+        permuted = np.empty(keys.shape, dtype=np.intp)
+        np.put_along_axis(permuted, keys.argsort(axis=1), np.broadcast_to(sorted_arm, keys.shape), axis=1)
+        parts.append(pairs_alike(permuted))
+    others, own = np.concatenate(parts), int(pairs_alike(arm[None])[0])
+    sizes = np.bincount(room)
+    by_chance, possible = float(others.mean()), int((sizes * (sizes - 1)).sum())
+    agreement = (own - by_chance) / (possible - by_chance) if possible > by_chance else 0.0
+    return agreement, (1 + int((others >= own).sum())) / (1 + _N_PERMUTATIONS), one_block
 
 
 def _blocks(arm: pd.Series[str], attributes: pd.DataFrame, rooms: Ints | None) -> tuple[Ints | None, int]:
@@ -205,8 +252,8 @@ def _blocks(arm: pd.Series[str], attributes: pd.DataFrame, rooms: Ints | None) -
         both = quote(names[block[place]]), quote(names[of_unit[unit[place]]])
         raise InputError(
             f"judge attribute block: room {quote(attributes[ROOM].iloc[place])} is in blocks {both[0]} and {both[1]}. "
-            "Arms that are drawn for rooms need one block for each room; if they were drawn for people, leave out the "
-            "column room."
+            "Arms that are drawn for rooms need one block for each room; if they were drawn for people, give "
+            "unit='judge' or leave out the column room."
         )
     unknown = of_unit < 0
     of_unit[unknown] = len(names) + np.arange(unknown.sum())

@@ -25,7 +25,7 @@ from fairwise.numbers import counted, rounded
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fairwise.auditing.arms import Permuted
+    from fairwise.auditing.arms import Permuted, Unit
     from fairwise.auditing.learned_effects import LearnedEffects
     from fairwise.judgments import Judgments
 
@@ -142,6 +142,7 @@ def effects(
     judgments: Judgments,
     *,
     control: str | None = None,
+    unit: Unit | None = None,
     reasons: pd.DataFrame | None = None,
     confidence: float = 0.95,
     n_draws: int = N_DRAWS,
@@ -153,10 +154,12 @@ def effects(
     ----------
     judgments : Judgments
         With rounds 1 and 2. The judges' attribute ``arm`` is the arm that was drawn for them; ``block``, if there is
-        one, says that arms were drawn within blocks; ``room``, that they were drawn for whole rooms. Without arms, only
-        the change itself is told.
+        one, says that arms were drawn within blocks; ``room``, who was in which room. Without arms, only the change
+        itself is told.
     control : str, optional
         The arm that others are compared with; by default the one called "control".
+    unit : "judge" or "room", optional
+        What arms were drawn for; by default inferred from rooms, blocks and arms, if there are rooms.
     reasons : DataFrame, optional
         Columns a, b and answer: a line for each reason that was shown in round 2, and the answer that it is for.
     confidence : float
@@ -176,10 +179,12 @@ def effects(
 
     Of alpha, the statistic is the difference of the two arms' changes, and the interval is the jackknife's over judges.
 
-    Where judges have rooms, assignments are of rooms, within blocks where there are blocks: ``y`` is the mean over a
-    room's judges, and each room counts as one, also in intervals. Who is recorded in another arm than most of their
-    room is analysed in the arm of the room. If rooms are as mixed as if arms had been drawn for people, assignments are
-    of people; if neither can be told, this is an error.
+    Where arms were drawn for rooms, assignments are of rooms, within blocks where there are blocks: ``y`` is the mean
+    over a room's judges, and each room counts as one, also in intervals. Who is recorded in another arm than most of
+    their room is analysed in the arm of the room. Without ``unit``, arms count as drawn for rooms if each room has one
+    arm, or if people of a room agree in their arms far more than chance would make them. If rooms are as mixed as if
+    arms had been drawn for people, or hold people of several blocks, assignments are of people. If neither can be told,
+    this is an error that asks for ``unit``.
 
     The p-values are right if people answer for themselves, or talk to those of their own arm and room alone: what
     others said in round 1 may be shown to them. If people of several arms talk to each other in round 2, a p-value is
@@ -190,7 +195,7 @@ def effects(
     n_draws = checks.whole("n_draws", n_draws, 99, 1_000_000)
     seed = checks.whole("seed", seed, 0)
     changes = Changes.of(judgments, reasons)
-    assigned = Assigned.of(judgments.judge_attributes).among(changes.judges)
+    assigned = Assigned.of(judgments.judge_attributes, unit).among(changes.judges)
     arm, rooms = assigned.arm, assigned.rooms
     names = [str(name) for name in dict.fromkeys(sorted(arm.dropna()))]
     chosen = control_arm(names, control)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fairwise.auditing.arms import Permuted
+    from fairwise.auditing.arms import Permuted, Unit
     from fairwise.auditing.panel_models import PanelModels
     from fairwise.learning.estimator import PairwiseFairClassifier
 
@@ -85,6 +85,7 @@ def learned_effects(
     judgments: Judgments,
     *,
     control: str | None = None,
+    unit: Unit | None = None,
     groups: object = None,
     least_change: float = 0.01,
     confidence: float = 0.95,
@@ -103,6 +104,8 @@ def learned_effects(
         As for ``fit``; judgments with rounds and arms, as for :func:`effects`.
     control : str, optional
         The arm that others are compared with; by default the one called "control".
+    unit : "judge" or "room", optional
+        What arms were drawn for; by default inferred from rooms, blocks and arms, if there are rooms.
     groups : Series or array, optional
         A group of each person, to compare rates.
     least_change : float
@@ -137,7 +140,7 @@ def learned_effects(
     complete = judgments if judgments.people is not None else judgments.about(people)
     changes = Changes.of(complete)
     judges = changes.judges[changes.returned]
-    everyone = Assigned.of(complete.judge_attributes)
+    everyone = Assigned.of(complete.judge_attributes, unit)
     assigned, names = everyone.among(judges), sorted(set(everyone.arm.dropna()))
     chosen = control_arm(names, control)
     others = [name for name in names if name != chosen] if chosen is not None else []
@@ -154,8 +157,8 @@ def learned_effects(
     tests: list[dict[str, object]] = []
     for name in others:
         both = parts[name] + parts[str(chosen)] > 0
-        units, unit = assigned.reassigned(parts[name] > 0, both, n_draws, checks.whole("seed", seed, 0))
-        tests += _tests(measure, found[name], found[str(chosen)], both, units.of_members(unit), name, confidence)
+        units, of_judge = assigned.reassigned(parts[name] > 0, both, n_draws, checks.whole("seed", seed, 0))
+        tests += _tests(measure, found[name], found[str(chosen)], both, units.of_members(of_judge), name, confidence)
     return LearnedEffects(
         arms=pd.DataFrame.from_dict({name: found[name].line(confidence) for name in order}, orient="index").rename_axis(
             "arm"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,7 +52,8 @@ def held_out_errors(
     people, outcome, judgments
         As for ``fit``, people by id or in order.
     fit_params : mapping, optional
-        More for ``fit``, such as sensitive_features; what has one entry per person is split along.
+        More for ``fit``, such as sensitive_features; what has one entry per person is split along. The plain model gets
+        all of it but sensitive_features, and errors are means with the weights of ``sample_weight``.
     deterministic : bool
         Whether each refit with judgments decides without chance (``derandomize``).
     test_size, n_repeats, confidence, seed
@@ -66,30 +68,36 @@ def held_out_errors(
     complete = asked if asked.people is not None else asked.about(people)
     index = answer_index(complete, PairRows.from_judgments(complete), people, len(people))
     every = list(splits(index, "pair", test_size=test_size, folds=None, n_repeats=n_repeats, seed=seed))
-    if not all(len(split.test_people) and len(split.train_people) and split.train.any() for split in every):
+    params = fit_params or {}
+    given = params.get("sample_weight")
+    weight = np.ones(len(people)) if given is None else np.asarray(given, dtype=float)
+    if not all(weight[split.test_people].any() and len(split.train_people) and split.train.any() for split in every):
         raise InputError("held_out_errors: too few people or answers to leave some out")
     plain = plain_clone(model)
     fair_models = refit_all(
-        (model, people, outcome, complete), every, fit_params or {}, None, deterministic=deterministic, extend=None
+        (model, people, outcome, complete), every, params, None, deterministic=deterministic, extend=None
     )
-    plain_models = refit_all((plain, people, outcome, None), every, {}, None, deterministic=False, extend=None)
+    no_groups = {name: value for name, value in params.items() if name != "sensitive_features"}
+    plain_models = refit_all((plain, people, outcome, None), every, no_groups, None, deterministic=False, extend=None)
     lines: list[FloatArray] = []
     training = []
     for split, fair, unbound in zip(every, fair_models, plain_models, strict=True):
         sides = [(people.iloc[side], outcome.iloc[side]) for side in (split.train_people, split.test_people)]
         (known, known_right), (new, right) = [(side, outcome_numbers(y, side, fair).to_numpy()) for side, y in sides]
-        best = label_costs(fair, known_right).mean(axis=0).argmin()
+        known_weight, new_weight = weight[split.train_people], weight[split.test_people]
+        best = (known_weight @ label_costs(fair, known_right)).argmin()
         errors = _errors(fair, new, right)
         baselines = _errors(unbound, new, right), label_costs(fair, right)[:, best]
         largest = ErrorMeasure.of_model(fair).largest
+        mean = partial(_mean, weight=new_weight, largest=largest, confidence=confidence)
         lines.append(
             np.stack(
-                [_mean(errors, largest, confidence)]
-                + [_mean(other, largest, confidence) for other in baselines]
-                + [_mean(other - errors, largest, confidence, least=-largest) for other in baselines]
+                [mean(errors)]
+                + [mean(other) for other in baselines]
+                + [mean(other - errors, least=-largest) for other in baselines]
             )
         )
-        training.append(float(_errors(fair, known, known_right).mean()))
+        training.append(float(np.average(_errors(fair, known, known_right), weights=known_weight)))
     own, *others = np.mean(lines, axis=0).tolist()
     found = [Baseline(*others[place], *others[place + 2]) for place in (0, 1)]
     return HeldOutErrors(own[0], float(np.mean(training)), own[1], own[2], len(every), *found)
@@ -99,7 +107,9 @@ def _errors(model: Model, people: pd.DataFrame, right: Any) -> FloatArray:
     return person_costs(model, chances(model, people), right)
 
 
-def _mean(values: FloatArray, largest: float, confidence: float, *, least: float = 0.0) -> FloatArray:
-    """``(3,)`` the mean of numbers from `least` to `largest`, and the ends of its interval."""
+def _mean(
+    values: FloatArray, *, weight: FloatArray, largest: float, confidence: float, least: float = 0.0
+) -> FloatArray:
+    """``(3,)`` the weighted mean of numbers from `least` to `largest`, and the ends of its interval."""
     width = largest - least
-    return np.array(mean_interval((values - least) / width, confidence)) * width + least
+    return np.array(mean_interval((values - least) / width, confidence, weight)) * width + least

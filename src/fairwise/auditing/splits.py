@@ -170,10 +170,12 @@ class SplitSide:
         return replace(self, low=np.where(nothing, np.nan, low), high=np.where(nothing, np.nan, high), covered=covered)
 
 
-def mean_interval(values: FloatArray, confidence: float) -> tuple[float, float, float]:
+def mean_interval(
+    values: FloatArray, confidence: float, weight: FloatArray | None = None
+) -> tuple[float, float, float]:
     """The mean of numbers from 0 to 1, one for each person, and the ends of its interval; NaN for fewer than two."""
-    varied, mean = _variation_of_mean(values), np.array([values.mean()])
-    if len(values) < 2:
+    varied, mean = _variation_of_mean(values, weight), np.array([np.average(values, weights=weight)])
+    if varied.units[0] < 2:
         return float(mean[0]), np.nan, np.nan
     low, high = ends(mean, varied.variance, varied.degrees, varied.units, np.ones(1), confidence)
     return float(mean[0]), float(low[0]), float(high[0])
@@ -238,8 +240,9 @@ def _units(averages: AnswerMeans, unit: IntArray) -> Units:
     return Units(every.numerator[:, _CHOSEN], every.denominator[:, _CHOSEN], every.largest[_CHOSEN])
 
 
-def _variation_of_mean(values: FloatArray) -> _Variation:
-    everyone = Units(values[:, None], np.ones((len(values), 1)), np.ones(1))
+def _variation_of_mean(values: FloatArray, weight: FloatArray | None = None) -> _Variation:
+    each = np.ones(len(values)) if weight is None else weight
+    everyone = Units((values * each)[:, None], each[:, None], np.ones(1))
     return _variation(everyone, everyone)
 
 

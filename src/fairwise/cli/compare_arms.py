@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from typer import Argument, Option
@@ -130,6 +130,10 @@ def compare_arms(
     control: Annotated[
         str | None, Option("--control", help="The arm to compare with; else the one that is shown no reasons.")
     ] = None,
+    unit: Annotated[
+        Literal["judge", "room"] | None,
+        Option("--unit", help="What arms were drawn for; left out: what --judges says of rooms tells it."),
+    ] = None,
     confidence: Annotated[
         float, Option("--confidence", help="Of intervals.", parser=fraction, metavar="NUMBER")
     ] = 0.95,
@@ -155,7 +159,12 @@ def compare_arms(
     if out is not None:
         check_target(out, TABLES, [files.judgments, files.judges, files.reasons, files.people])
     given = _of_files(files, model) if folder is None else _of_study(folder, database, model)
-    asked: dict[str, Any] = {"control": control or given.control, "confidence": confidence, "seed": seed}
+    asked: dict[str, Any] = {
+        "control": control or given.control,
+        "unit": unit,
+        "confidence": confidence,
+        "seed": seed,
+    }
     found = effects(given.judgments, reasons=given.reasons, n_draws=draws, **asked)
     found = replace(found, notes=(*found.notes, *given.notes))
     if model.learn:

@@ -17,6 +17,7 @@ from fairwise.cli.terminal import (
     check_folder,
     check_target,
     echo,
+    note,
     print_import,
     print_json,
     spinner,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from fairwise.auditing import Effects
+    from fairwise.constraints.new_people import HeldOutErrors
     from fairwise.learning.estimator import PairwiseFairClassifier
 
 _PAGES = (".html", ".htm")
@@ -76,6 +78,9 @@ def report(
     figures: Annotated[
         Path | None, Option("--figures", help="Folder for the figures and their numbers as files, too.")
     ] = None,
+    held_out: Annotated[
+        bool, Option("--held-out/--no-held-out", help="Measure on people left out, and compare with simpler models.")
+    ] = True,
     groups: Annotated[
         str,
         Option(
@@ -139,6 +144,7 @@ def report(
     table = task.people.columns(tuple(dict.fromkeys((*used, *compared))))
     if talked is not None and len(talked.judges):
         talked = _with_learned(talked, fitted, task, used, compared)
+    errors = _held_out(fitted, table[used], task) if held_out else None
     with spinner("Writing the report"):
         content = findings(
             fitted,
@@ -153,6 +159,7 @@ def report(
             title=title,
             unit=unit,
             simulated=simulated,
+            held_out=errors,
             effects=talked,
         )
         shown: dict[str, Any] = {"figures": figures, "language": language, "case_details": case_details}
@@ -173,6 +180,22 @@ def _with_learned(
     group = task.people.columns(compared)[compared[0]] if len(compared) == 1 else None
     with spinner("Learning from the answers before and after"):
         return with_learned(found, model, task.people.columns(tuple(used)), task.people.outcome, task.judgments, group)
+
+
+def _held_out(model: "PairwiseFairClassifier", people: "pd.DataFrame", task: TrainingData) -> "HeldOutErrors | None":
+    """Return errors of refits on people left out; None, with a note, where they cannot be measured."""
+    from fairwise.auditing import held_out_errors
+    from fairwise.learning.solvers.progress import raise_interrupts
+
+    asked: dict[str, Any] = {"deterministic": hasattr(model, "derandomization_")}
+    if task.sensitive is not None:
+        asked["fit_params"] = {"sensitive_features": task.sensitive}
+    try:
+        with spinner("Measuring on people left out"), raise_interrupts():
+            return held_out_errors(model, people, task.people.outcome, task.judgments, **asked)
+    except InputError as error:
+        note(f"Nothing is measured on people left out: {error}")
+        return None
 
 
 def _own_words(text: str | None) -> str | None:
