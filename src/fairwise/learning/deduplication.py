@@ -57,7 +57,8 @@ def merge_equal(rows: Rows, labels: IntArray | FloatArray, weights: FloatArray, 
     np.add.at(of_judged, point[n:], _mix(np.arange(len(judged), dtype=np.uint64)))
     columns, n_own = column_order(distinct, mass > 0, of_costs, of_judged)
     # Whoever else is judged changes the order of the training people as little as that of their columns.
-    order = np.lexsort((row_keys(distinct, columns=columns), row_keys(distinct, columns=columns[:n_own])))
+    by = sorted({len(columns), n_own}, reverse=True)  # the last is what is sorted by first
+    order = np.lexsort([row_keys(distinct, columns=columns[:first_few]) for first_few in by])
     point = np.argsort(order)[point]
     mass, costs = mass[order], costs[:, order]
     points = Points(
