@@ -230,4 +230,6 @@ def test_columns_have_an_order_of_their_own(seed: int) -> None:
 
 
 def test_of_columns_that_are_all_the_same_one_is_left() -> None:
-    assert column_order(np.ones((3, 2)), np.zeros(3, dtype=np.uint64)).tolist() == [0]
+    keys = np.zeros(3, dtype=np.uint64)
+    columns, n_own = column_order(np.ones((3, 2)), np.ones(3, dtype=bool), keys, keys)
+    assert (columns.tolist(), n_own) == ([0], 0)

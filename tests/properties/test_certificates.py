@@ -14,6 +14,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from fairwise import Judgments, PairwiseFairClassifier
 from fairwise.datasets import make_people
+from fairwise.learning.preparation import prepare
 from fairwise.simulation import simulate_panel
 
 SOLVERS: dict[str, dict[str, Any]] = {
@@ -72,11 +73,25 @@ def a_small_case(seed: int) -> tuple[pd.DataFrame, pd.Series, Judgments, dict[st
     outcome = pd.Series((people @ rng.normal(size=d) + rng.normal(size=n) > 0).astype(int))
     outcome[:2] = [0, 1]
     others = pd.DataFrame(rng.normal(size=(5, d)), columns=people.columns, index=range(1000, 1005))
+    people, others = people.assign(same=1.0), others.assign(same=rng.integers(3, size=5))  # that only others vary
     everyone = pd.concat([people, others])
     pairs = sorted({tuple(sorted(rng.choice(everyone.index, 2, replace=False).tolist())) for _ in range(6)})
     said = pd.DataFrame(pairs, columns=["a", "b"]).assign(judge="j", answer=rng.choice(["same", "a_at_least_b"]))
     settings = {"gamma": float(rng.choice([0.05, 0.3, 1.0])), "eta": [0.0, 0.05, None][rng.integers(3)]}
     return people, outcome, Judgments(said, people=everyone), settings | {"favorable_label": 1}
+
+
+@pytest.mark.parametrize("first", range(0, 40, 5))
+def test_whoever_is_judged_the_same_classifier_has_the_least_error(first: int) -> None:
+    for seed in range(first, first + 5):
+        people, outcome, said, settings = a_small_case(seed)
+        params = PairwiseFairClassifier("linear", **settings).get_params(deep=False)
+        found = []
+        for judgments in (None, said):
+            fit = prepare(params, people, outcome, judgments)
+            found.append(fit.oracle.best_response(fit.problem.points.error_cost))
+        assert np.array_equal(found[0].coef, found[1].coef), seed  # type: ignore[attr-defined]
+        assert np.array_equal(found[0].intercept, found[1].intercept), seed  # type: ignore[attr-defined]
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ from fairwise.learning.oracles.base import FloatArray, IntArray, Rows
 from fairwise.learning.problem import Points
 
 KeyArray = NDArray[np.uint64]
+BoolArray = NDArray[np.bool_]
 _CHUNK = 1 << 16
 
 
@@ -52,11 +53,12 @@ def merge_equal(rows: Rows, labels: IntArray | FloatArray, weights: FloatArray, 
     of_costs = row_keys(
         (costs.T / largest).astype(np.float32)
     )  # in any unit, and alike for weights and repeated people
-    of_costs[mass == 0] = 0  # so that the least error is searched for alike whoever is judged
     of_judged = of_costs.copy()
     np.add.at(of_judged, point[n:], _mix(np.arange(len(judged), dtype=np.uint64)))
-    columns = column_order(distinct, of_costs, of_judged)
-    order = np.argsort(row_keys(distinct, columns=columns), kind="stable")
+    columns, n_own = column_order(distinct, mass > 0, of_costs, of_judged)
+    # Whoever else is judged changes the order of the training people as little as that of their columns.
+    by = sorted({len(columns), n_own}, reverse=True)  # the last is what is sorted by first
+    order = np.lexsort([row_keys(distinct, columns=columns[:first_few]) for first_few in by])
     point = np.argsort(order)[point]
     mass, costs = mass[order], costs[:, order]
     points = Points(
@@ -128,26 +130,34 @@ def _same(rows: FloatArray, other: IntArray) -> bool:
     )
 
 
-def column_order(rows: FloatArray, *points: KeyArray) -> IntArray:
+def column_order(rows: FloatArray, trained: BoolArray, of_costs: KeyArray, of_judged: KeyArray) -> tuple[IntArray, int]:
     """The columns that differ among these rows, in an order that follows from what they hold.
 
-    ``points`` are keys of the rows themselves ``(n,)``, of what else is known of them; 0 for rows that do not count. A
-    column's key is the sum of its numbers' keys, each times a key of its row: of the row's own, and of all its numbers.
-    Columns with equal keys are ordered by the next ``points``; where all are equal, they stay as they stand.
+    First come those that differ among the ``trained`` rows ``(n,)``, whatever the others are; returns how many these
+    are, too. The last two arguments are keys of the rows ``(n,)``, of what else is known of them. A column's key is the
+    sum of its numbers' keys, each times a key of its row: of what the row costs, and of all its numbers. Columns that
+    have equal keys on the trained rows are ordered by keys on all rows, of who is judged; where these are equal, too,
+    they stay as they stand.
     """
     n, d = rows.shape
-    differ, keys = np.zeros(d, dtype=bool), np.zeros((len(points), d), dtype=np.uint64)
+    differ, keys = np.zeros((2, d), dtype=bool), np.zeros((2, d), dtype=np.uint64)
+    first = rows[np.argmax(trained)]
     for start in range(0, n, _CHUNK):
-        differ |= (rows[start : start + _CHUNK] != rows[0]).any(axis=0)
-    columns = np.flatnonzero(differ) if differ.any() else np.arange(1)
+        other = rows[start : start + _CHUNK] != first
+        differ[0] |= other[trained[start : start + _CHUNK]].any(axis=0)
+        differ[1] |= other.any(axis=0)
+    columns = np.flatnonzero(differ[1]) if differ.any() else np.arange(1)
+    everyone = np.ones(n, dtype=bool)
     for start in range(0, n, _CHUNK):
-        bits = _mix(_column_bits(rows[start : start + _CHUNK][:, columns]))
-        numbers = bits.sum(axis=1, dtype=np.uint64)
-        for sums, own in zip(keys, points, strict=True):
-            here = own[start : start + _CHUNK]
-            row = np.where(here == 0, here, _mix(here ^ numbers))
+        some = slice(start, start + _CHUNK)
+        bits = _mix(_column_bits(rows[some][:, columns]))
+        parts = zip(keys, differ[:, columns], (of_costs, of_judged), (trained, everyone), strict=True)
+        for sums, varied, own, counted in parts:
+            numbers = (bits * varied).sum(axis=1, dtype=np.uint64)
+            row = _mix(own[some] ^ numbers) * counted[some]
             sums[columns] += (bits * row[:, None]).sum(axis=0, dtype=np.uint64)
-    return np.asarray(columns[np.lexsort(keys[::-1, columns])])
+    order = np.lexsort((keys[1, columns], keys[0, columns], ~differ[0, columns]))
+    return columns[order], int(differ[0].sum())
 
 
 def row_keys(rows: Rows, seed: int = 0, columns: IntArray | None = None) -> KeyArray:

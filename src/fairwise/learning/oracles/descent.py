@@ -112,11 +112,18 @@ class DescentOracle(Oracle):
         return best
 
     def _find_least_error(self, cost: FloatArray) -> LinearClassifiers:
-        """The least error without any rule; the same whoever is judged, so only points that cost anything take part."""
+        """The least error without any rule; the same whoever is judged.
+
+        So only points that cost anything take part, and columns that differ among these.
+        """
         counted = np.flatnonzero(cost if cost.ndim == 1 else cost.any(axis=1))
         if 0 < len(counted) < len(cost):
-            own = DescentOracle(self.rows[counted], self._multiplicity[counted], None, n_labels(cost))
-            return own._find_least_error(cost[counted])
+            rows = self.rows[counted]
+            differ = (rows != rows[0]).any(axis=0)
+            columns = np.flatnonzero(differ) if differ.any() else np.arange(1)
+            rows = np.ascontiguousarray(rows[:, columns])  # sums of products round by how a matrix is stored
+            own = DescentOracle(rows, self._multiplicity[counted], None, n_labels(cost))
+            return own._find_least_error(cost[counted]).placed(columns, self.rows.shape[1])
         best = self._search(cost, None)
         return self._kick(best, cost) if self.cheap else best
 
