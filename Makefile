@@ -31,7 +31,9 @@ FAST := auditing constraints datasets judgments learning properties reporting si
     bots/test_participant.py archive/test_bundle.py study/test_settings.py web/participant/test_pairs.py \
     security/test_crafted_models.py
 SLOWER := auditing/test_frontier.py auditing/test_in_blocks.py learning/large/test_problem.py \
-    learning/test_lazy_imports.py learning/solvers/test_regression_kernels.py learning/test_scikit_learn.py
+    learning/test_lazy_imports.py learning/solvers/test_regression_kernels.py learning/test_scikit_learn.py \
+    auditing/test_arms.py auditing/test_budgets_of_parts.py auditing/test_new_people.py learning/test_label_values.py \
+    learning/test_unused_input.py properties/test_exceeded_limits.py properties/test_least_excess.py tables/test_bombs.py
 test-python: $(OTHER)/.ready
 	OPENBLAS_NUM_THREADS=1 FAIRWISE_PROBLEMS=60 $(OTHER)/bin/pytest -n 3 --dist worksteal -m "not slow" \
 	    $(addprefix tests/,$(FAST)) $(addprefix --ignore=tests/,$(SLOWER))
