@@ -80,7 +80,7 @@ class Verified:
     """Of the participants, those who were assigned to an arm; each was drawn again with the same result."""
 
     arms_kept: int = 0
-    """Of these, those who began again under the same id of a panel, and passed over turns to stay in their arm."""
+    """Number of these who began again under the same panel id, and skipped turns to stay in their arm."""
 
     ballots: int = 0
     """In votes that have ended; each is one that its vote's rule can count."""

@@ -71,7 +71,7 @@ def arms_of(attributes: pd.DataFrame) -> pd.Series[str]:
 
 @dataclass(frozen=True)
 class Permuted:
-    """What arms are reassigned to for p-values: so many judges or rooms, within blocks where there are several."""
+    """Units that arms are reassigned to for p-values: judges or rooms, within blocks where there are several."""
 
     unit: Unit
     n_units: int

@@ -22,7 +22,7 @@ NOT_PROVED = (
 """What no certificate says, in a sentence."""
 
 EXCEEDED = "A limit is exceeded: "
-"""How a warning begins that a limit which was asked for is not kept."""
+"""Opening words of a warning about an exceeded limit."""
 
 _ROUNDING = 1e-9
 
@@ -74,7 +74,7 @@ class Certificate(EqualNan):
     """Whether all judges are simulated: no real person was asked."""
 
     n_simulated: int = 0
-    """How many judges are simulated, as far as their names or their attribute ``simulated`` tell."""
+    """Number of simulated judges, as far as their names or their attribute ``simulated`` tell."""
 
     max_classifiers: int | None = None
     """How many classifiers this model was allowed, if that was limited; the bound is about any number of them."""

@@ -100,7 +100,7 @@ class GroupRows:
         return cls(names, np.array(rows).reshape(len(rows), size), np.array(limits), np.array(bounds))
 
     def values(self, labels: NDArray[np.uint8], part: slice = _ALL) -> FloatArray:
-        """What labels ``(t, n)`` of these people or points, all by default, add to every rule ``(t, Q)``."""
+        """Return what labels ``(t, n)`` of these people or points, all by default, add to every rule ``(t, Q)``."""
         matrix = self.matrix[:, part]
         if matrix.ndim == 2:
             return np.asarray(labels.astype(float) @ matrix.T)

@@ -1,4 +1,4 @@
-"""How often a model is wrong about people it was not made from, beside what needs no judgments."""
+"""Errors of a model on new people, beside those of models that need no judgments."""
 
 from __future__ import annotations
 

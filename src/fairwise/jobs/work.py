@@ -100,7 +100,7 @@ def fit(data: FitData) -> Files:
 
 
 def held_out(data: FitData) -> HeldOutErrors | None:
-    """How such a model does on people it was not made from; None where there is too little to leave some out."""
+    """Measure such a model on new people; return None if there are too few to leave some out."""
     more: dict[str, Any] = {} if data.groups is None else {"fit_params": {"sensitive_features": data.groups}}
     more |= {"n_repeats": SPLITS, "deterministic": data.settings.deterministic}
     try:

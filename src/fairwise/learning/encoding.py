@@ -40,7 +40,7 @@ class NumberColumn:
     fill: float
     marks_missing: bool
     kind: Kind = "number"
-    """What the number stands for: a date as microseconds since 1970, a duration as microseconds."""
+    """Meaning of the number: a date as microseconds since 1970, a duration as microseconds."""
 
     @property
     def outputs(self) -> list[str]:
@@ -101,7 +101,7 @@ class TableEncoder:
         return [output for column in self.columns for output in column.outputs]
 
     def described(self) -> pd.DataFrame:
-        """How each column is read: kind, how many categories (NA for others), whether values were missing."""
+        """Table of how each column is read: kind, number of categories (NA for others), whether values were missing."""
         kinds = [column.kind if isinstance(column, NumberColumn) else "category" for column in self.columns]
         sizes = [len(column.categories) if isinstance(column, CategoryColumn) else pd.NA for column in self.columns]
         names = pd.Index([column.name for column in self.columns], name="column", dtype=object)
@@ -251,7 +251,7 @@ def _learn_number(name: str, values: FloatArray, weights: FloatArray, kind: Kind
 
 
 def fill_of(mean: float, kind: Kind) -> float:
-    """What a missing number counts as; a date that can be written."""
+    """Value of a missing number; a date that can be written."""
     return mean if kind == "number" else float(np.floor(mean))
 
 

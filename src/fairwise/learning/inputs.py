@@ -39,7 +39,7 @@ NUMBERED = (
     "Some of scikit-learn, such as cross_val_predict and VotingClassifier, numbers labels from 0 on in sorted order "
     "before it fits: there, name labels by these numbers."
 )
-"""What to do where scikit-learn stands between a user and a fit."""
+"""Advice for fits that scikit-learn makes for a user."""
 
 
 def as_table(X: object, *, finite: bool = True) -> pd.DataFrame:

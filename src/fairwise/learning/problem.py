@@ -258,7 +258,7 @@ class Problem:
         return self._evaluate(lambda part: labels[:, part], len(labels))
 
     def _evaluate(self, labels_of: Callable[[slice], LabelArray], n_classifiers: int) -> tuple[FloatArray, RowValues]:
-        """The same from labels of some points at a time, so that those of all are never in memory together."""
+        """Evaluate labels of some points at a time, so that those of all are never in memory together."""
         errors = np.full(n_classifiers, self.points.error_offset)
         of_groups = np.zeros((n_classifiers, len(self) - self.n_pairs))
         judged = np.empty((n_classifiers, len(self.judged)), dtype=np.uint8)

@@ -112,7 +112,7 @@ def message_figure(findings: Findings, words: Words) -> Drawing:
 
 
 def _intervals(findings: Findings, errors: Sequence[float]) -> list[tuple[float, float]]:
-    """Of the errors of the first page: as measured on new people, or of other people like those of the fit."""
+    """Source of the first page's errors: new people, or the people of the fit."""
     held = findings.held_out
     if held is None:
         return [findings.interval(error) for error in errors]

@@ -117,7 +117,7 @@ def render(
 
 
 def _some_simulated(headline: Headline, words: Words) -> str:
-    """What stands above a report about simulated and real people."""
+    """Banner of a report about simulated and real people."""
     if not 0 < headline.simulated < headline.participants:
         return ""
     text = words.ngettext(

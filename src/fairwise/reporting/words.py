@@ -63,7 +63,7 @@ class Words:
         return self.ngettext("{count} answer", "{count} answers", number).format(count=self.counted(number))
 
     def people(self, number: int, simulated: int) -> str:
-        """So many of those who were asked, and how many of them are simulated."""
+        """Format the number of people who were asked, and of simulated ones among them."""
         if simulated and simulated == number:
             words = self.ngettext("{count} simulated person", "{count} simulated people", number)
         elif simulated:
@@ -97,7 +97,7 @@ class Words:
         return self._points(share_difference(one, other))
 
     def signed(self, one: float, other: float) -> str:
-        """The same as a bare number with its sign: +4.2, or +4."""
+        """Format a bare number with its sign: +4.2, or +4."""
         number = share_difference(one, other).normalize() + 0
         return f"{'+' if number > 0 else ''}{self.number(number)}"
 

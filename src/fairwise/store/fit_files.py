@@ -74,7 +74,7 @@ def remove_leftovers(study: Path, jobs: Iterable[Job]) -> None:
 
 
 def _numbers(name: str) -> tuple[int, int]:
-    """Of a folder of what is unfinished, the job and its run."""
+    """Return the job and the run of an unfinished folder."""
     found = _UNFINISHED.fullmatch(name)
     return (0, 0) if found is None else (int(found[1]), int(found[2]))
 

@@ -127,11 +127,11 @@ class Summary:
     """How often such a model is wrong about people it was not made from; None where that was not measured."""
 
     new_people: HeldOutErrors | None
-    """The same with what needs no answers beside it; None of fits of 0.2, which did not measure that."""
+    """Errors on new people, beside those of models without answers; None if the fit did not measure them."""
 
     judges: int
     simulated: int
-    """How many of them are programs; fits of 0.2 do not say it of a part of them."""
+    """Number of simulated participants among them; older fits know only all or none."""
 
     followed: int
     not_followed: int
@@ -180,7 +180,7 @@ class Summary:
 
     @property
     def cost(self) -> Decimal:
-        """How many more decisions in 100 are wrong than without the judgments, both of `compared` as printed."""
+        """Return how many more decisions in 100 are wrong than without the judgments, both of `compared` as printed."""
         return share_difference(*self.compared)
 
     @property
@@ -259,7 +259,7 @@ class Absence:
 
     @property
     def points(self) -> Decimal:
-        """That in percentage points."""
+        """The difference in percentage points."""
         return points(self.largest_change)
 
 

@@ -110,7 +110,7 @@ class Consent:
     """By which someone from a panel is known who withdrew, or may come."""
 
     group_mark: bytes | None = None
-    """By which the arm of someone from a panel is known when they begin again."""
+    """Key by which the arm of a panel member is found when they begin again."""
 
     signed: bool = False
     """Whether the panel vouched for who they are."""

@@ -19,7 +19,7 @@ from fairwise.store.tables import answers, appearances, reasons
 
 RELEASED, HIDDEN = "released", "hidden"
 ACTIONS = {RELEASED: "reason released", HIDDEN: "reason hidden"}
-"""What is written down among what operators did, about a reason's keyed name."""
+"""Entries of the audit log about a reason, by its keyed name."""
 
 REPORTED = "reason reported"
 PARTICIPANT = Operator(0, "(a participant)", "viewer")

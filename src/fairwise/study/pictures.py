@@ -49,7 +49,7 @@ def _png_size(content: bytes) -> tuple[int, int] | None:
 
 
 def _jpeg_size(content: bytes) -> tuple[int, int] | None:
-    """Of the first frame, behind segments of any length and what decoders skip between them."""
+    """Size of the first frame, behind segments of any length and what decoders skip between them."""
     at = 2
     while (at := content.find(b"\xff", at)) >= 0:
         marker = content[at + 1]
@@ -70,7 +70,7 @@ _JPEG_FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}
 
 
 def _gif_size(content: bytes) -> tuple[int, int]:
-    """Of the screen, or of the first frame where that is larger, as browsers then enlarge the screen."""
+    """Size of the screen, or of the first frame if larger, as browsers then enlarge the screen."""
     width, height, packed = struct.unpack_from("<HHB", content, 6)
     at = 13 + _colours(packed)
     while content[at] == 0x21:  # extensions come before the first frame

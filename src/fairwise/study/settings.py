@@ -198,7 +198,7 @@ class StudySettings(SettingsFile):
     """What the buttons say."""
 
     outcome_words: OutcomeWords | None = None
-    """For studies in which one of two things is decided: words for both outcomes, which pages and reports use."""
+    """Words for the two outcomes of a study, used by pages and reports."""
 
     decisions: tuple[Decision, ...] = ()
     """What may be decided about a person, where it is more than the two things that an outcome says."""

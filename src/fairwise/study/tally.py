@@ -183,19 +183,19 @@ class GroupTally:
 
 @dataclass(frozen=True)
 class Tally:
-    """What is shown of a vote that has ended."""
+    """Published result of a vote that has ended."""
 
     count: int
     """Number of ballots."""
 
     everyone: GroupTally | None = None
-    """None for fewer than five ballots: then nothing but their number is shown."""
+    """Tally; None for fewer than five ballots, of which only the number is shown."""
 
     majority: int | None = None
     """The option that a majority prefers to each other one."""
 
     groups: Mapping[str, Sequence[GroupTally]] = field(default_factory=dict)
-    """By relation and by arm, as far as :func:`partitions` allows it."""
+    """Totals by relation and by arm, as far as :func:`partitions` allows them."""
 
     @classmethod
     def of(cls, cast: Sequence[CastBallot], options: int, rule: Rule) -> Tally:

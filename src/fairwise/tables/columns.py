@@ -1,4 +1,4 @@
-"""What a column holds: numbers, dates, durations or categories; and text that is nearly all numbers or dates."""
+"""Kinds of columns: numbers, dates, durations or categories; and text that is nearly all numbers or dates."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def described_json(columns: pd.DataFrame) -> dict[str, dict[str, object]]:
 
 @dataclass(frozen=True)
 class Reading:
-    """How columns of text are to be read where they do not show it themselves."""
+    """Reading options for columns of text that are ambiguous."""
 
     numeric: tuple[str, ...] = ()
     """Columns of numbers: whatever else stands there is missing."""

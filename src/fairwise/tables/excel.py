@@ -20,7 +20,7 @@ from xml.parsers import expat
 from fairwise.errors import InputError, cut
 
 MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384
-"""Of any sheet."""
+"""Limit for any sheet."""
 
 _PIECE = 1 << 16
 _TEXT_COST, _CELL_COST, _BLANK_COST = 64, 24, 8
@@ -80,7 +80,7 @@ class _Workbook:
     archive: zipfile.ZipFile
     most_bytes: int
     kept: Budget = field(init=False)
-    """What is kept in memory: texts, styles and cells."""
+    """Limits for what is kept in memory: texts, styles and cells."""
 
     unpacked: Budget = field(init=False)
 
@@ -238,7 +238,7 @@ class _Workbook:
 
 @dataclass(frozen=True)
 class _Cells:
-    """What the cells of a workbook mean."""
+    """Texts and date styles that the cells of a workbook refer to."""
 
     texts: list[str]
     formats: list[str]

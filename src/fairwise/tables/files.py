@@ -27,7 +27,7 @@ from fairwise.tables.row_errors import Source, did_you_mean
 HeaderCheck = Callable[[list[str]], None]
 _KINDS, _TEXT = {".csv", ".tsv", ".parquet", ".xlsx"}, {".csv", ".tsv"}
 _SMALL_TEXT = 4 << 20
-"""Nothing in a text is packed: a small one is read here sooner than a process has begun."""
+"""Size up to which text is read in this process: nothing in it unpacks, and starting a process takes longer."""
 
 
 def read_table(

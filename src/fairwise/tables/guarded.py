@@ -65,13 +65,13 @@ class GuardedWork:
     """A call of a function of a module, with arguments and a result that JSON knows, on a file of so many bytes."""
 
     file: str
-    """As errors call it."""
+    """Name in errors."""
 
     size: int
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
     nice: int = 0
-    """How far others go first."""
+    """Nice value of the process."""
 
     @property
     def command(self) -> list[str]:
@@ -83,7 +83,7 @@ class GuardedWork:
 
     @property
     def question(self) -> bytes:
-        """What the process is told."""
+        """Input of the process."""
         work = [self.function.__module__, self.function.__qualname__, *self.arguments]
         limits = {"seconds": self.seconds, "bytes": self._megabytes << 20, "nice": self.nice}
         return json.dumps({**limits, "work": work}).encode()

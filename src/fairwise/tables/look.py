@@ -1,4 +1,4 @@
-"""What a table of people holds that somebody sent, before anything is made of it."""
+"""A first look at an uploaded table of people."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _TRUTHS = ("true", "false")
 
 @dataclass(frozen=True)
 class ColumnLook:
-    """What an operator is told about a column, to recognise it by."""
+    """Summary of a column by which an operator recognises it."""
 
     name: str
     examples: tuple[str, ...]
@@ -57,7 +57,7 @@ class ColumnLook:
     """The least and the largest, if it is a number for everyone."""
 
     nearly: str = ""
-    """Of text: number or date, if nearly all values are."""
+    """``number`` or ``date`` for text whose values nearly all are."""
 
     odd: str = ""
     """The first of the other values, if there are any."""
@@ -70,7 +70,7 @@ class ColumnLook:
 
 @dataclass(frozen=True)
 class FileFormat:
-    """How a file is read, as it was found out or as its sender said."""
+    """Format of a file, detected or given by its sender."""
 
     encoding: str = ""
     """Empty, as the separator, for files that are no text."""
@@ -173,7 +173,7 @@ def _kind(known: pd.Series[Any]) -> str:
 
 
 def _kept(values: pd.Series[Any], some: np.ndarray[Any, Any]) -> pa.Array:
-    """What a study would keep of some rows; what kind of column it is, all rows decide."""
+    """Return the cells of some rows as a study keeps them; all rows decide the kind of column."""
     kept = arrow_column(values.iloc[some])
     texts = values.dropna()
     if pa.types.is_boolean(kept.type) and pd.api.types.is_string_dtype(texts.dtype):

@@ -28,7 +28,7 @@ class PeopleFile:
     table: pd.DataFrame
     source: Source
     notes: tuple[str, ...] = ()
-    """What was made missing because a column was to be read as numbers."""
+    """Cells that became missing because their column is read as numbers."""
 
     @classmethod
     def read(

@@ -214,7 +214,7 @@ def _summary(table: LargeTable, sums: Sums, judged: pd.DataFrame, first: pd.Data
 
 
 def _column(position: int, first: pd.Series[Any], own: NumberSums, sums: Sums) -> NumberColumn | CategoryColumn:
-    """As :class:`TableEncoder` would learn it from the whole table, of which these rows are the first."""
+    """Learn the encoding of a whole table, as :class:`TableEncoder` does, from its first rows."""
     name, marks_missing = str(first.name), own.n_missing > 0
     if own.kind is None or own.kind == "category":
         categories = sorted(category for where, kind, category in sums.keys if where == position and kind == CATEGORY)

@@ -1,4 +1,4 @@
-"""What a model file may hold: types that are safe to open, and parts that fit each other.
+"""Checks of a model file: types that are safe to open, and parts that fit each other.
 
 Fairwise's own classifiers are arrays, whose shapes and values are checked. Classifiers of scikit-learn are opened by
 skops, whose types run nothing that the file brings. Their numbers are not checked, and scikit-learn's compiled code

@@ -89,7 +89,7 @@ class FittedMixture(LabelPredictions, ClassifierMixin, BaseEstimator):
 
     @property
     def columns_(self) -> pd.DataFrame:
-        """How each column was read, by its name: kind, categories, missing.
+        """Table of how each column was read, by its name: kind, categories, missing.
 
         The kind is number, date, duration or category, of which ``categories`` is the number; ``missing`` is whether
         training had missing values. A Pipeline reads columns itself: then there is only the kind, number or text.

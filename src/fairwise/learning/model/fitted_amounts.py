@@ -171,7 +171,7 @@ class FittedAmounts(RegressorMixin, BaseEstimator):
 
     @property
     def columns_(self) -> pd.DataFrame:
-        """How each column was read, as in :attr:`fairwise.PairwiseFairClassifier.columns_`."""
+        """Table of how each column was read, as in :attr:`fairwise.PairwiseFairClassifier.columns_`."""
         return self._fitted.columns_
 
     @property

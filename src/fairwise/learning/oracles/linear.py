@@ -69,11 +69,11 @@ class LinearClassifiers(ArrayClassifiers):
         return cls(np.zeros((2, n_columns)), np.array([-1.0, 1.0]))
 
     def over(self, columns: IntArray) -> LinearClassifiers:
-        """The same classifiers for matrices that have only these columns, in this order."""
+        """Return the same classifiers for matrices with only these columns, in this order."""
         return LinearClassifiers(self.coef[..., columns], self.intercept)
 
     def placed(self, columns: IntArray, n_columns: int) -> LinearClassifiers:
-        """The same classifiers for matrices of ``n_columns``, of which theirs are these."""
+        """Return the same classifiers for matrices of ``n_columns``, of which theirs are these."""
         coef = np.zeros((*self.coef.shape[:-1], n_columns))
         coef[..., columns] = self.coef
         return LinearClassifiers(coef, self.intercept)
@@ -195,7 +195,7 @@ class RegressionTerms:
     inverse_gram: FloatArray
     base: FloatArray
     columns: IntArray | None = None
-    """Which columns of the table these are about, of ``n_columns``; None for all."""
+    """Columns of the table that these are about, of ``n_columns``; None for all."""
 
     n_columns: int = 0
 

@@ -111,7 +111,7 @@ class TreeClassifiers(ArrayClassifiers):
         return type(self)(feature, self.threshold, self.leaf)
 
     def placed(self, columns: IntArray, n_columns: int) -> Self:  # noqa: ARG002 - a tree names its columns
-        """The same trees for matrices of ``n_columns``, of which theirs are these."""
+        """Return the same trees for matrices of ``n_columns``, of which theirs are these."""
         return type(self)(columns[self.feature], self.threshold, self.leaf)
 
     def votes(self, rows: FloatArray, weights: FloatArray) -> FloatArray:

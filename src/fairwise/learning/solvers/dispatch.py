@@ -46,7 +46,7 @@ def _with_few(
     settings: FitSettings,
     time_limit: float,
 ) -> Solution:
-    """Of the mixtures within ``tol`` of the bound, the least mean excess; then as few classifiers as can be found.
+    """Choose the least mean excess within ``tol`` of the bound, then as few classifiers as can be found.
 
     The bound and its proof stay.
     """

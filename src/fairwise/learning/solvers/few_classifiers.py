@@ -115,7 +115,7 @@ class FewClassifiers:
         return known if found is None or len(found) >= len(known) or found.error > ceiling + FEASIBLE else found
 
     def with_least_excess(self, choice: Choice, ceiling: float) -> Choice:
-        """The same classifiers, mixed for the least mean excess at an error of at most ``ceiling``."""
+        """Mix the same classifiers for the least mean excess at an error of at most ``ceiling``."""
         master = Master(self._problem)
         master.add(self._pool.errors[choice.which], self._pool.values[choice.which])
         return self._used(choice.which, least_excess(master, self._problem, ceiling)[1])

@@ -1,4 +1,4 @@
-"""Of mixtures whose error is small enough, one with the least mean excess of the panel.
+"""The mixture with the least mean excess of the panel, among those whose error is small enough.
 
 Let ``v(eta)`` be the least error at a panel budget of ``eta``. The least mean excess at an error of at most ``ceiling``
 is the least ``eta`` with ``v(eta) <= ceiling``. ``v`` is convex and falls, and its slope is ``-tau``, the price of the
@@ -30,7 +30,7 @@ def has_choice(problem: Problem) -> bool:
 
 
 def with_budget(problem: Problem, eta: float) -> Problem:
-    """The same problem with another limit of the panel's budget, which is the first."""
+    """Return the problem with another limit of the panel's budget, which is the first."""
     panel, *others = problem.budgets
     return replace(problem, budgets=(replace(panel, limit=eta), *others))
 

@@ -58,7 +58,7 @@ class Game:
     """What the reply costs on judged people, apart from its error."""
 
     favored: IntArray | None = None
-    """How many rounds gave each judged person label 1 ``(m,)``, where there are two labels and that is known."""
+    """Number of rounds that gave each judged person label 1 ``(m,)``, for two labels and if it is known."""
 
     def solution(self, errors: FloatArray, reply_error: float, plain_error: float, hypothesis_class: str) -> Solution:
         """The average of the rounds, once the error of each ``(T,)``, the reply and the plain model is known."""

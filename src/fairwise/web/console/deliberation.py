@@ -39,7 +39,7 @@ class DiscussedPair:
     """By the answers of the first round."""
 
     reasons: list[tuple[str, GivenReason]]
-    """With their keyed names, in the order of these; for owners alone."""
+    """Return reasons under their keyed names and in this order, for owners only."""
 
 
 class DeliberationPages(ConsolePages):

@@ -202,10 +202,10 @@ class Step:
     path: str
     done: bool
     finished: int | None = None
-    """How many participants have finished, where the step is to wait for them."""
+    """Number of participants who have finished, if the step waits for them."""
 
     wanted: int = 0
-    """How many the study wants; 0 where it does not say."""
+    """Number of participants the study wants; 0 if it does not say."""
 
 
 def checklist(connection: Connection, study: StudyFolder, stands: Standing) -> list[Step]:

@@ -33,7 +33,7 @@ MOST_LINKS = 1000
 
 _LONGEST_NAME = 200
 _LONGEST_LINE = 600
-"""Of a name and an e-mail address."""
+"""Longest name with an e-mail address."""
 
 _PAGE_SIZE = 50
 # What each panel puts into its own gaps.

@@ -13,7 +13,7 @@ MOST_WAITING = 4
 """Requests at a time, with the one whose program runs."""
 
 LONGEST_SECONDS = 50
-"""Of a request, waiting included: proxies give up after a minute."""
+"""Time limit of a request, waiting included: proxies give up after a minute."""
 
 _BUSY = marked("The server is computing for other people at the moment; try it again in a minute")
 

@@ -31,10 +31,10 @@ from fairwise.web.console.turns import Turns
 MOST_BYTES = 200 * 1024 * 1024
 HOURS_KEPT = 12
 MOST_UPLOADS = 2
-"""Of one operator, with the one under way; older ones make room."""
+"""Uploads kept for one operator, with the current one; the oldest are deleted."""
 
 MOST_KEPT_BYTES = 1024**3
-"""Of one study before another upload begins, with what was made of them."""
+"""Bytes kept for one study before another upload begins."""
 
 _FOLDER = ".uploads"
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")  # longer ones are names of no folder, and an error of the system's

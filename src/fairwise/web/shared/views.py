@@ -279,7 +279,7 @@ class PanelResult:
 
     people: int
     simulated: int
-    """How many programs gave answers, too."""
+    """Number of simulated participants who gave answers."""
 
     asked: int
     """How many answers ask for something."""

@@ -8,7 +8,7 @@ down_revision = "0017"
 
 
 def upgrade() -> None:
-    """Nobody's arm is kept yet: keyed hashes need the study's secret, which is not in the database."""
+    """Create the table. It starts empty: keyed hashes need the study's secret, which is not in the database."""
     op.create_table(
         "panel_groups",
         sa.Column("mark", sa.LargeBinary(32), nullable=False),
