@@ -31,7 +31,7 @@ def links(store: Store, *names: str) -> list[str]:
 
 def test_a_personal_link_from_invitation_to_withdrawal(make_study: Any, new_database: Callable[[], Any]) -> None:
     with visiting(make_study(recruitment={"open": False}), new_database()) as visit:
-        anns, bens, cleos = links(visit.store, "Ann", "Ben", "Cleo")
+        anns, bens, cleos = links(visit.store, "Ann A.", "Ben B.", "Cleo C.")  # no random key can contain these
         assert states(visit) == [("personal", "invited")] * 3
         for _ in range(3):  # previews and reloads use nothing up
             page = visit.get(f"/p/{anns}")
@@ -42,7 +42,7 @@ def test_a_personal_link_from_invitation_to_withdrawal(make_study: Any, new_data
         visit.client.cookies.clear()
         assert visit.get(f"/p/{anns}").url.path == f"/p/{anns}/task"  # the link goes on, on any device
         assert to_the_end(visit, f"/p/{anns}").url.path.endswith("/thanks")
-        assert [entry.name for entry in visit.store.read_now(roster) if entry.state == "finished"] == ["Ann"]
+        assert [entry.name for entry in visit.store.read_now(roster) if entry.state == "finished"] == ["Ann A."]
 
         form = visit.get(f"/p/{bens}")
         assert visit.store.change_now(partial(revoke, token_hash=Keys.hashed(bens), at=NOW))
@@ -55,9 +55,9 @@ def test_a_personal_link_from_invitation_to_withdrawal(make_study: Any, new_data
         assert "You have left the study" in visit.get(f"/p/{cleos}").text
         assert visit.post("/consent", **hidden(agreed), decision="agree").status_code == 410
         assert states(visit) == [("personal", "finished"), ("personal", "revoked"), ("personal", "withdrawn")]
-        assert sorted(entry.name for entry in visit.store.read_now(roster)) == ["", "Ann", "Ben"]  # nor who withdrew
+        assert sorted(entry.name for entry in visit.store.read_now(roster)) == ["", "Ann A.", "Ben B."]  # nor who withdrew
         assert visit.get(f"/p/{Keys.new()}").status_code == 404
-        assert not any("Ann" in page or "Cleo" in page for page in visit.seen)  # names are the operator's
+        assert not any("Ann A." in page or "Cleo C." in page for page in visit.seen)  # names are the operator's
 
 
 def test_nobody_is_found_by_an_unknown_link(make_study: Any, new_database: Callable[[], Any]) -> None:
