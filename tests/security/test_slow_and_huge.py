@@ -55,7 +55,7 @@ def test_the_server_is_impatient(monkeypatch: pytest.MonkeyPatch, make_study: An
     monkeypatch.setenv("FAIRWISE_STUDY", "")
     monkeypatch.setenv("FAIRWISE_PREFIX", "")
     server.run_server(make_study().path, None, **options, announce=lambda _: None, beside=nullcontext())
-    assert configs[0].http is connections.Connection
+    assert vars(configs[0])["http"] is connections.Connection
     assert configs[0].app == "fairwise.web.server:limited_app"
     assert configs[0].ws == "none"
 

@@ -106,7 +106,7 @@ def run_server(
         config = uvicorn.Config(
             "fairwise.web.server:limited_app",
             factory=True,
-            http=Connection,
+            http=Connection,  # type: ignore[arg-type]  # asyncio takes either kind of protocol
             ws="none",  # which would have limits of its own, or none
             host=host,
             port=taken,
