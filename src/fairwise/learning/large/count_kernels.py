@@ -75,7 +75,7 @@ def _unit_columns(columns, rows, mean, inverse_spread, unit):
 
 @numba.njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
 def _multiply(weights, columns, n, out):
-    """Write the products of ``weights`` ``(D,)`` with the first ``n`` of ``columns`` ``(D, ...)``; D is 4, 8, …"""
+    """Write the products of ``weights`` ``(D,)`` with the first ``n`` of ``columns``; D is a multiple of 4."""
     for q in range(n):
         out[q] = 0.0
     for j in range(0, len(weights), 4):
