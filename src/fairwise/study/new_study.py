@@ -432,16 +432,12 @@ def sample_people() -> tuple[pd.DataFrame, pd.Series]:
 
 def make_sample(home: Path, *, seed: int = 0) -> StudyFolder:
     """Make the sample study in a new folder: 50 pairs for everyone, some shared, some shown again."""
-    return new_study(
-        home, _people_file(), list(SAMPLE_COLUMNS), _choices(seed), outcome=SAMPLE_OUTCOME, texts=_SAMPLE_TEXTS
-    )
+    return new_study(home, **_sample_arguments(seed))
 
 
 def drafted_sample(home: Path, *, seed: int = 0) -> AbstractContextManager[StudyDraft]:
     """Make the same for a folder that is there already; it appears there when asked to."""
-    return drafted_study(
-        home, _people_file(), list(SAMPLE_COLUMNS), _choices(seed), outcome=SAMPLE_OUTCOME, texts=_SAMPLE_TEXTS
-    )
+    return drafted_study(home, **_sample_arguments(seed))
 
 
 def _sample_arguments(seed: int) -> dict[str, Any]:
