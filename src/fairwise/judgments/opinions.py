@@ -17,7 +17,7 @@ from sklearn.metrics import silhouette_score
 from fairwise.errors import InputError, JudgmentsError, some
 from fairwise.judgments.answer import SAME, Answer, Ints, Oriented, orient
 from fairwise.judgments.table import Judgments
-from fairwise.tables.frames import is_numeric
+from fairwise.tables.columns import is_numeric
 
 
 @dataclass(frozen=True, eq=False)

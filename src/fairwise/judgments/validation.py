@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from fairwise.errors import InputError, JudgmentsError, TableError, cut, quote, some
 from fairwise.judgments.answer import Answer, PairDesign
-from fairwise.tables.frames import has_ids, indexed_by, make_of, to_pandas
-from fairwise.tables.ids import PeopleIds, encode, integers_or_texts, is_integer
-from fairwise.tables.row_errors import RowErrors, Source, did_you_mean
+from fairwise.tables.columns import has_ids, indexed_by, make_of, to_pandas
+from fairwise.tables.rows import PeopleIds, RowErrors, Source, did_you_mean, encode, integers_or_texts, is_integer
 
 _ZONE = re.compile(r"^[^T ]*[T ].*(?:[Zz]|[+-]\d{2}(?::?\d{2})?)$")
 _LIGHTEST, _HEAVIEST = 1e-100, 1e100  # so that sums, products and squares of weights stay numbers

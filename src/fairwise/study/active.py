@@ -16,7 +16,7 @@ from fairwise.judgments.answer_model.choices import WIDE, Beforehand, Choices, N
 from fairwise.judgments.answer_model.encoding import EncodedPeople, Floats, Ints, PeopleEncoder, Scale
 from fairwise.study.folder import StudyFolder
 from fairwise.study.schedules import DifferingPairs, Purpose, ShownPair, stream
-from fairwise.tables.frames import is_numeric
+from fairwise.tables.columns import is_numeric
 
 # Two questions: are they the same, and if not, who is ahead?
 _SAME = Scale.of([Answer.SAME, Answer.NO_CONSTRAINT])

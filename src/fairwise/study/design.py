@@ -16,8 +16,7 @@ from fairwise.errors import some
 from fairwise.study.recruitment import Name
 from fairwise.study.texts import Language, marked
 from fairwise.study.toml import Input, Line, SettingsTable, Unit
-from fairwise.tables.ids import text_of
-from fairwise.tables.row_errors import Source
+from fairwise.tables.rows import Source, text_of
 
 KINDS = ("fixed", "stratified", "anchors", "repeats", "checks", "active")
 """Kinds of pairs beside uniform ones."""

@@ -40,9 +40,9 @@ from fairwise.study.schedules import Schedules
 from fairwise.study.settings import StudySettings
 from fairwise.study.texts import SOURCE, TITLE_DRAFT, available, consent_draft, language, task_draft
 from fairwise.study.toml import Plain
-from fairwise.tables.frames import arrow_column
-from fairwise.tables.ids import text_of
-from fairwise.tables.people_file import PeopleFile
+from fairwise.tables.columns import arrow_column
+from fairwise.tables.files import PeopleFile
+from fairwise.tables.rows import text_of
 
 Codes = NDArray[np.intp]
 

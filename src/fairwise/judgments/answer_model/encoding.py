@@ -15,8 +15,8 @@ from fairwise.errors import InputError, JudgmentsError, some
 from fairwise.judgments.answer import FIRST, NEITHER, SAME, SECOND, Answer, PairDesign, orient
 from fairwise.judgments.table import Judgments
 from fairwise.judgments.validation import By
-from fairwise.tables.frames import has_ids, is_numeric, make_of, to_pandas
-from fairwise.tables.ids import PeopleIds, encode
+from fairwise.tables.columns import has_ids, is_numeric, make_of, to_pandas
+from fairwise.tables.rows import PeopleIds, encode
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]

@@ -23,7 +23,7 @@ from fairwise.judgments.answer_model.choices import (
 )
 from fairwise.judgments.answer_model.encoding import AskedPairs, EncodedPeople, Floats, Ints, SaidRows, Scale
 from fairwise.judgments.reliability import clopper_pearson
-from fairwise.tables.frames import is_numeric
+from fairwise.tables.columns import is_numeric
 
 # The chance of a lapse, as log-odds; the first point stands for never, the last is 99 %.
 _GRID = np.linspace(-7.6, 4.6, 123)

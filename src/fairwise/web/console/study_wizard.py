@@ -24,9 +24,9 @@ from fairwise.study.new_study import drafted_sample, drafted_study, readable
 from fairwise.study.settings import MOST_PAIRS, StudySettings, StudyState
 from fairwise.study.texts import SOURCE, available, language, marked
 from fairwise.study.toml import Plain
-from fairwise.tables.look import ColumnLook, FileFormat
+from fairwise.tables.files import DECIMALS
+from fairwise.tables.look import ENCODINGS, ColumnLook, FileFormat
 from fairwise.tables.parsing import SEPARATORS
-from fairwise.tables.text_formats import DECIMALS, ENCODINGS
 from fairwise.web.console import study_pages
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.console.decisions import KINDS, ROWS, decided, first_decided, with_suggestions
