@@ -180,7 +180,7 @@ def price_table(rows: PairRows, multipliers: FloatArray, favorable: FloatArray, 
 
 
 def price_columns(rows: PairRows, multipliers: FloatArray, favorable: FloatArray, gamma: float) -> dict[str, Any]:
-    """Return a row for each answer that counts: judge, a, b, answer, price, violation, excess, status; predicted, if any is.
+    """Return columns judge, a, b, answer, price, violation, excess and status of the answers that count.
 
     The price is error per unit of gamma on that pair. Where both directions of a pair carry a multiplier only their
     difference is identified, so the smaller one is taken off both.
