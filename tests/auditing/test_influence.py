@@ -158,6 +158,28 @@ def test_the_search_for_influential_judges_takes_the_largest_change_first(judgme
     assert found["error_change"].iloc[1] <= found["error_change"].iloc[0]
 
 
+def test_two_amounts_are_two_labels_whose_errors_cost_their_distance(judgments: Judgments) -> None:
+    settings: dict[str, Any] = {"gamma": 0.1, "max_depth": 1}
+    labels = PairwiseFairClassifier("tree", favorable_label=1, **settings).fit(PEOPLE, OUTCOME, judgments=judgments)
+    amounts = PairwiseFairRegressor(loss="absolute", grid=2, larger_is_better=True, **settings)
+    money = 50.0 * OUTCOME
+    amounts.fit(PEOPLE, money, judgments=judgments)
+    one, other = (without_judges(model, PEOPLE, y, judgments) for model, y in ((labels, OUTCOME), (amounts, money)))
+    pd.testing.assert_frame_equal(other / [50, 50, 1, 1, 1], one.astype(float), check_dtype=False, atol=1e-9)
+    one, other = (
+        held_out(model, PEOPLE, y, judgments, n_repeats=1).overall for model, y in ((labels, OUTCOME), (amounts, money))
+    )
+    error = ["training", "held_out", "low", "high"]
+    np.testing.assert_allclose(other.loc["error", error].astype(float) / 50, one.loc["error", error].astype(float))
+    np.testing.assert_allclose(other.drop(index="error")[error], one.drop(index="error")[error], atol=1e-9)
+    answers = AnswerModel(random_state=0).fit(judgments)
+    one, other = (
+        answer_bands(model, PEOPLE, y, judgments, answers, n_draws=2, random_state=0).errors
+        for model, y in ((labels, OUTCOME), (amounts, money))
+    )
+    np.testing.assert_allclose(other.iloc[:, 2:] / 50, one.iloc[:, 2:], atol=1e-6)
+
+
 def test_what_cannot_be_compared_is_refused(judgments: Judgments) -> None:
     model, _ = fitted({"gamma": 0.1}, judgments)
     with pytest.raises(InputError, match="by='relation': the judges have no such attribute; there is 'half'"):
@@ -172,13 +194,6 @@ def test_what_cannot_be_compared_is_refused(judgments: Judgments) -> None:
     paper.fit(PEOPLE, OUTCOME, judgments=judgments)
     with pytest.raises(InputError, match='only models of solver="column-generation"'):
         without_judges(paper, PEOPLE, OUTCOME, judgments)
-    amounts = PairwiseFairRegressor(larger_is_better=True, grid=3).fit(PEOPLE, 1.0 * OUTCOME, judgments=judgments)
-    with pytest.raises(InputError, match="without_judges is for classifiers so far"):
-        without_judges(amounts, PEOPLE, OUTCOME, judgments)
-    with pytest.raises(InputError, match="held_out is for classifiers so far"):
-        held_out(PairwiseFairRegressor(), PEOPLE, OUTCOME, judgments)
-    with pytest.raises(InputError, match="answer_bands is for classifiers so far"):
-        answer_bands(amounts, PEOPLE, OUTCOME, judgments, AnswerModel())
     with pytest.raises(InputError, match=r"sensitive_feature= is not known: .* sample_weight and sensitive_features"):
         without_judges(model, PEOPLE, OUTCOME, judgments, sensitive_feature=SIDE)
 

@@ -22,8 +22,8 @@ from fairwise import Judgments, PairwiseFairClassifier
 from fairwise.auditing import held_out
 from fairwise.errors import InputError
 from fairwise.learning import inputs
-from fairwise.learning.labels import read_labels
 from fairwise.learning.settings import FitSettings
+from fairwise.learning.target import read_labels
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,10 +18,10 @@ from fairwise import Judgments, PairwiseFairClassifier
 from fairwise.auditing import effects, learned_effects
 from fairwise.datasets import make_people
 from fairwise.judgments import reliability
-from fairwise.learning.amounts import Amounts
 from fairwise.learning.model import mixture
 from fairwise.learning.model.deterministic import _threshold_in_words
 from fairwise.learning.settings import PARITIES, parity
+from fairwise.learning.target import AmountTarget, LabelTarget, Target
 from fairwise.reporting import findings
 from fairwise.reporting.page import findings_in, model_words, render
 from fairwise.reporting.sentences import group_rule, translated
@@ -143,12 +143,15 @@ def test_every_kind_of_model_in_german(kind: str, single: bool) -> None:
     assert model_words(found, ENGLISH, 20)["lead"] == found.rules.lead
 
 
-AMOUNTS = Amounts(0.0, 20_000.0, 8, "squared", larger_is_better=True)
+AMOUNTS = AmountTarget(0.0, 20_000.0, 8, "squared", larger_is_better=True)
 
 
-def warnings(amounts: Amounts | None = None, **changes: Any) -> list[str]:
+LABELS = LabelTarget(np.array([0, 1]), 1.0 - np.eye(2))
+
+
+def warnings(target: Target = LABELS, **changes: Any) -> list[str]:
     facts = {"stopped": "gap", "error": 0.3, "bound": 0.25, "exact": True, "constant_weight": 0.0}
-    return list(mixture._warnings(SimpleNamespace(**facts | changes), amounts))  # type: ignore[arg-type]
+    return list(mixture._warnings(SimpleNamespace(**facts | changes), target))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("exact", [True, False])

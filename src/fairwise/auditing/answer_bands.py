@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 
 from fairwise.auditing import checks
-from fairwise.auditing.error_measure import refuse_amounts
 from fairwise.errors import InputError
 from fairwise.judgments import Answer, Judgments
 from fairwise.judgments.answer import PairDesign
@@ -109,7 +108,6 @@ def answer_bands(
     judgments = checks.some_judgments(judgments)
     checks.fit_params(fit_params)
     need_method("answer_bands", answers, "meant")
-    refuse_amounts("answer_bands", model)
     if model.solver != "column-generation":
         raise InputError(f'solver={model.solver!r}: bands need a model of solver="column-generation"')
     complete = judgments if judgments.people is not None else judgments.about(people)

@@ -16,21 +16,21 @@ from threadpoolctl import threadpool_limits
 
 from fairwise.auditing.checkpoint import Checkpoint
 from fairwise.auditing.error_measure import ErrorMeasure
-from fairwise.auditing.frontier import AMOUNT, PANEL, RATE, SHARE, VALUE, certified_row, followed_row, of_amounts
+from fairwise.auditing.frontier import AMOUNT, PANEL, RATE, SHARE, VALUE, certified_row, followed_row
 from fairwise.auditing.provenance import checksum_of_settings, checksum_of_tables
 from fairwise.errors import InputError
-from fairwise.learning.amounts import Amounts, numbers_of
-from fairwise.learning.inputs import as_table, group_labels
+from fairwise.learning.inputs import group_labels
 from fairwise.learning.large.first_pass import read_summary
 from fairwise.learning.large.fit import check_large_settings, count_games, play, prepare_large
 from fairwise.learning.large.passes import joblib_on
-from fairwise.learning.model.draws import of_all_labels
 from fairwise.learning.model.mixture import Measurement, Mixture
+from fairwise.learning.model.predictions import of_all_labels
 from fairwise.learning.preparation import prepare
 from fairwise.learning.problem import mean_value
 from fairwise.learning.settings import require_two_labels
 from fairwise.learning.solvers.dispatch import solve_curve
 from fairwise.learning.solvers.no_regret import seeds
+from fairwise.learning.target import AmountTarget
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,7 +61,6 @@ class FrontierRun:
     groups: pd.Series | None
     start: Classifiers | None
     n_not_followed: int | None
-    amounts: Amounts | None = None
 
     def solve(
         self,
@@ -104,7 +103,7 @@ class FrontierRun:
             return judge, [
                 {
                     "judge": PANEL if judge is None else judge,
-                    **_row(prepared, solution, point, self.settings, self._n_people, self.n_not_followed, self.amounts),
+                    **_row(prepared, solution, point, self.settings, self._n_people, self.n_not_followed),
                     **self._predictions(prepared, solution),
                 }
                 for point, solution in zip(self.points, solutions, strict=True)
@@ -114,7 +113,7 @@ class FrontierRun:
         # Any limit but 0 will do: it makes room for a budget, and each point of the curve sets its own.
         settings = {**self.settings, "gamma": 0.0, "eta": 1.0}
         more = (judgments, self.sample_weight, self.sensitive_features)
-        return prepare(settings, self.people, self.outcome, *more, amounts=self.amounts)
+        return prepare(settings, self.people, self.outcome, *more)
 
     def _seeds(self) -> Classifiers | None:
         """Where the class is linear: what a few rounds of the dynamics find for the whole panel, for every judge."""
@@ -140,7 +139,8 @@ class FrontierRun:
         Of two labels the false positive rate: how likely someone without label 1 is to get it. Of more, how well the
         group is treated, and how often it gets each label; of amounts that, and its mean amount.
         """
-        if self.groups is None and self.amounts is None:
+        target = prepared.target
+        if self.groups is None and not isinstance(target, AmountTarget):
             return {}
         mixture = Mixture(solution.classifiers, solution.weights, len(prepared.classes))
         probability = mixture.probabilities(prepared.problem.points.rows)
@@ -148,8 +148,8 @@ class FrontierRun:
         weight = self._weight
         counts = weight > 0
         of_people = probability[prepared.people]
-        if self.amounts is not None:
-            return self._mean_amounts(self.amounts, of_people, weight, counts)
+        if isinstance(target, AmountTarget):
+            return self._mean_amounts(target, prepared.outcomes, of_people, weight[counts])
         assert self.groups is not None
         group = self.groups.to_numpy()
         if len(prepared.classes) == 2:
@@ -164,15 +164,14 @@ class FrontierRun:
         return rates
 
     def _mean_amounts(
-        self, amounts: Amounts, of_people: FloatArray, weight: FloatArray, counts: NDArray[Any]
+        self, target: AmountTarget, outcomes: FloatArray, of_people: FloatArray, weight: FloatArray
     ) -> dict[str, float]:
-        given = amounts.low + (amounts.high - amounts.low) * mean_value(of_people, amounts.values)
-        own = numbers_of(self.outcome, as_table(self.people))[counts]
-        result = {"mean_error": amounts.mean_loss(own, given, weight[counts])}
+        given = target.mean_amounts(of_people)
+        result = {"mean_error": float(np.average(target.person_losses(outcomes, given), weights=weight))}
         if self.groups is not None:
-            group = self.groups.to_numpy()[counts]
-            for name, values in ((VALUE, amounts.shares(given)), (AMOUNT, given)):
-                result |= self._means(name, values, group, weight[counts])
+            group = self.groups.to_numpy()[self._weight > 0]
+            for name, values in ((VALUE, target.treatment(given)), (AMOUNT, given)):
+                result |= self._means(name, values, group, weight)
         return result
 
     def _means(self, name: str, values: FloatArray, group: NDArray[Any], weight: FloatArray) -> dict[str, float]:
@@ -207,7 +206,6 @@ def trace(
         groups=None if groups is None else group_labels(groups, index, "groups"),
         start=None if start is None else start.classifiers_,
         n_not_followed=n_not_followed,
-        amounts=Amounts.asked(numbers_of(outcome, as_table(people)), settings) if of_amounts(settings) else None,
     )
     of_panel = judges == [None]
     kept = None if checkpoint is None else Checkpoint(checkpoint, _fingerprint(run, "panel" if of_panel else "judge"))
@@ -293,13 +291,11 @@ def _row(
     settings: dict[str, Any],
     n_people: float,
     n_not_followed: int | None,
-    amounts: Amounts | None = None,
 ) -> dict[str, object]:
     """One point as a line; ``n_people`` is how many people of equal weight the table is worth."""
     measured = Measurement(prepared, solution)
     certificate = measured.certificate(*point, settings["weighting"])
-    if amounts is not None:
-        certificate = amounts.in_units(certificate)
+    amounts = prepared.target if isinstance(prepared.target, AmountTarget) else None
     low, high = ErrorMeasure.of(None if amounts else settings["loss"], amounts).interval(certificate.error, n_people)
     row = certified_row(certificate) | {"error_low": low, "error_high": high}
     return row if n_not_followed is None else row | followed_row(measured.prices(point[0]), n_not_followed)

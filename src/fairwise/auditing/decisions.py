@@ -56,7 +56,7 @@ class Labels:
             raise InputError("labels: a model of amounts has none; say what they are counted in by unit=.")
         grid, more = model.amounts_, model.larger_is_better
         favorable = None if more is None else len(grid) - 1 if more else 0
-        return cls(tuple(f"{one:g}" for one in grid), favorable, tuple(map(float, model.amounts.shares(grid))))
+        return cls(tuple(f"{one:g}" for one in grid), favorable, tuple(map(float, model.amounts.treatment(grid))))
 
     @property
     def treated(self) -> str:
@@ -84,7 +84,7 @@ class Labels:
 def _values(model: PairwiseFairClassifier) -> tuple[float, ...] | None:
     if model.label_values is None:
         return None
-    from fairwise.learning.labels import class_values  # scikit-learn, a second to load
+    from fairwise.learning.target import class_values  # scikit-learn, a second to load
 
     values = class_values(model.label_values, model.classes_)
     return None if len(values) == 2 and set(values) == {0.0, 1.0} else tuple(float(value) for value in values)
@@ -134,8 +134,8 @@ def constant_costs(model: Model, codes: Codes) -> FloatArray:
 def label_costs(model: Model, codes: Codes) -> FloatArray:
     """``(n, k)`` what each label, or amount of the grid, costs each person."""
     if is_of_amounts(model):
-        return np.asarray(model.amounts.unit * model.amounts.losses(np.asarray(codes, dtype=float)))
-    from fairwise.learning.labels import loss_matrix  # as above
+        return np.asarray(model.amounts.unit * model.amounts.costs(np.asarray(codes, dtype=float)))
+    from fairwise.learning.target import loss_matrix  # as above
 
     return np.asarray(loss_matrix(model.loss, model.classes_)[np.asarray(codes, dtype=np.intp)])
 
@@ -200,11 +200,11 @@ class AmountsGiven:
         lines = []
         for attribute, group, members in parts_of(len(given), groups):
             line: dict[str, Any] = {"attribute": attribute, "group": group, "people": int(members.sum())}
-            line |= {"given": float(given[members].mean()), "value": float(amounts.shares(given[members]).mean())}
+            line |= {"given": float(given[members].mean()), "value": float(amounts.treatment(given[members]).mean())}
             if outcome is not None:
                 own = np.asarray(outcome)[members]
                 line |= {"recorded": float(own.mean())}
-                line |= {"loss": amounts.mean_loss(own, given[members], np.ones(len(own)))}
+                line |= {"loss": float(amounts.person_losses(own, given[members]).mean())}
             lines.append(line)
         ends = amounts.low, amounts.high, amounts.size
         return cls(*ends, unit, amounts.larger_is_better, pd.DataFrame(lines))

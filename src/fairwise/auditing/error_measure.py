@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
-from fairwise.errors import InputError
 from fairwise.judgments.reliability import wilson
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
-    from fairwise.learning.amounts import Amounts
     from fairwise.learning.estimator import PairwiseFairClassifier
     from fairwise.learning.regressor import PairwiseFairRegressor
+    from fairwise.learning.target import AmountTarget
 
     Model: TypeAlias = PairwiseFairClassifier | PairwiseFairRegressor
 
@@ -26,12 +25,6 @@ _CONFIDENCE = 0.95
 def is_of_amounts(model: Model) -> TypeIs[PairwiseFairRegressor]:
     """Whether what a model decides is an amount; asked so that no scikit-learn is loaded for it."""
     return hasattr(model, "amounts")
-
-
-def refuse_amounts(what: str, model: object) -> None:
-    """Refuse a model of amounts, fitted or not, where labels are counted."""
-    if hasattr(model, "larger_is_better"):
-        raise InputError(f"{what} is for classifiers so far, not for models of amounts.")
 
 
 @dataclass(frozen=True)
@@ -48,7 +41,7 @@ class ErrorMeasure:
     unit: str = ""
 
     @classmethod
-    def of(cls, loss: pd.DataFrame | None, amounts: Amounts | None = None) -> ErrorMeasure:
+    def of(cls, loss: pd.DataFrame | None, amounts: AmountTarget | None = None) -> ErrorMeasure:
         """As a setting ``loss`` of a classifier says, or of a regressor these amounts, which know it."""
         if amounts is not None:
             return cls("squared" if amounts.loss == "squared" else "absolute", amounts.unit)

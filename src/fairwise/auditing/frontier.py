@@ -181,8 +181,6 @@ def _checked_settings(settings: dict[str, object], model: Model | None) -> dict[
     if model is not None:
         if settings:
             raise InputError(f"frontier has its settings from model=: leave {next(iter(settings))}= out.")
-        if hasattr(model, "check_settings"):
-            model.check_settings()
         return {**defaults, **model.get_params(deep=False)}
     unknown = [name for name in settings if name not in defaults]
     if unknown:

@@ -14,7 +14,7 @@ import pandas as pd
 from fairwise.auditing import checks
 from fairwise.auditing.audit import NOT_COVERED
 from fairwise.auditing.decisions import person_costs
-from fairwise.auditing.error_measure import ErrorMeasure, refuse_amounts
+from fairwise.auditing.error_measure import ErrorMeasure, is_of_amounts
 from fairwise.auditing.intervals import AnswerMeans, answer_means, design_weights, has_design_weights
 from fairwise.auditing.refits import predictor, refit_all
 from fairwise.auditing.scores import binary_classes, favorable_is_second, judged_rows, second_class_probability
@@ -24,7 +24,7 @@ from fairwise.auditing.theorems import hoeffding
 from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
-from fairwise.learning.settings import favorable_of
+from fairwise.learning.settings import FitSettings, favorable_of
 from fairwise.tables.columns import has_ids, to_pandas
 
 if TYPE_CHECKING:
@@ -46,8 +46,9 @@ class HeldOut:
     Attributes
     ----------
     overall : DataFrame
-        One line per metric (error, mean_violation, mean_excess, share_followed; with a ``loss`` error is the mean
-        cost): training and held_out averages over the splits, low and high (an interval over the held-out units),
+        One line per metric (error, mean_violation, mean_excess, share_followed; with a ``loss`` error is the mean cost,
+        of amounts the mean loss of what is predicted): training and held_out averages over the splits, low and high (an
+        interval over the held-out units),
         covered (whether there are enough of them for that interval to hold its level, in every split), hoeffding
         (half-width of an interval that holds without any assumption but independent units), units and
         independent_units held out in one split.
@@ -114,7 +115,7 @@ def held_out(
 
     Parameters
     ----------
-    model : classifier
+    model : classifier or PairwiseFairRegressor
         Anything with fit and predict; ``judgments=`` is given to ``fit`` where it takes them.
     people, outcome : table and labels
         As for ``fit``.
@@ -164,19 +165,18 @@ def held_out(
     complete = judgments if judgments.people is not None else judgments.about(people)
     takes = "judgments" in signature(model.fit).parameters
     own = model.get_params() if takes else {}
-    labels = _labels(outcome, people, several=own.get("label_values") is not None)
+    model, outcomes, largest = _with_outcomes(model, people, outcome, own)
     gamma = checks.fraction("gamma", own.get("gamma", 0.1) if gamma is None else gamma)
     if favorable_label is None:
         values = own.get("label_values")
         favorable_label = own.get("favorable_label") if values is None else favorable_of(values)
-    if len(own.get("label_values") or ()) <= 2:
+    if "grid" not in own and len(own.get("label_values") or ()) <= 2:
         checks.direction(favorable_label, np.unique(np.asarray(outcome)).tolist(), complete)
-    largest = ErrorMeasure.of(own.get("loss")).largest  # costs are counted in units of it, to be from 0 to 1
     rows = PairRows.from_judgments(complete)
     ids = complete.person_ids()
     judged = judged_rows(complete, ids, people)
     weight = design_weights(complete, rows.answers)
-    index = answer_index(complete, rows, people, len(labels))
+    index = answer_index(complete, rows, people, len(outcomes))
     if n_predicted and not takes:
         raise InputError("n_predicted: this model's fit takes no judgments, so predicted ones change nothing")
     every = list(splits(index, by, test_size=test_size, folds=folds, n_repeats=n_repeats, seed=seed))
@@ -188,7 +188,7 @@ def held_out(
     def outcome_of(fitted: Any) -> _Outcome:
         favorable = pd.Series(_favorable(fitted, judged, favorable_label, complete), index=ids)
         averages = answer_means(measure(rows, favorable, gamma), "answers", weight)
-        return _Outcome(averages, _errors(fitted, people, outcome, labels) / largest, index, by)
+        return _Outcome(averages, _errors(fitted, people, outcome, outcomes) / largest, index, by)
 
     alone: Iterable[_Outcome] = map(outcome_of, refits(extend=None))
     alone = list(alone) if n_predicted else alone  # otherwise each may go as soon as it is measured
@@ -216,7 +216,6 @@ def held_out(
 def _check_model(model: object) -> None:
     if not hasattr(model, "fit") or isinstance(model, type):
         raise InputError(f"model: a classifier with fit is needed, not {model!r}")
-    refuse_amounts("held_out", model)
 
 
 def _in_costs(found: HeldOut, largest: float) -> HeldOut:
@@ -306,19 +305,21 @@ def _mean(values: list[FloatArray]) -> FloatArray:
 
 
 def _favorable(model: Any, rows: Any, favorable_label: object, judgments: Judgments) -> FloatArray:
-    """How well people are treated: by the values of labels, or the probability of the favourable one of two."""
-    if getattr(model, "label_values", None) is not None:
+    """How well people are treated: by amounts, by the values of labels, or the probability of the favourable of two."""
+    if is_of_amounts(model) or getattr(model, "label_values", None) is not None:
         return np.asarray(model.predict_value(rows))
     second = favorable_is_second(favorable_label, binary_classes(model), judgments)
     probability = second_class_probability(model, rows)
     return probability if second else 1.0 - probability
 
 
-def _errors(model: Any, people: Any, outcome: Any, labels: IntArray) -> FloatArray:
+def _errors(model: Any, people: Any, outcome: Any, labels: Any) -> FloatArray:
     """Each person's probability of a wrong label: a mixture's over its draws, any other model's is 0 or 1.
 
-    With a ``loss``, what is decided costs them instead.
+    With a ``loss``, what is decided costs them instead; of amounts, what is predicted.
     """
+    if is_of_amounts(model):
+        return np.asarray(model.amounts.person_losses(labels, model.predict(people)))
     if hasattr(model, "certificate_") and (len(model.classes_) > 2 or model.loss is not None):
         right = np.searchsorted(model.classes_, np.asarray(outcome))
         return person_costs(model, model.predict_proba(people), right)
@@ -342,6 +343,24 @@ def answer_index(judgments: Judgments, rows: PairRows, people: object, n_people:
         b=sides[1].to_numpy(dtype=np.intp),
         n_people=n_people,
     )
+
+
+def _with_outcomes(model: Any, people: Any, outcome: object, settings: Mapping[str, Any]) -> tuple[Any, Any, float]:
+    """Return the model to refit, outcomes as numbers, and the largest cost of one decision, in which costs are counted.
+
+    Of amounts all refits decide between the same: over the range of everyone's.
+    """
+    if "grid" not in settings:
+        labels = _labels(outcome, people, several=settings.get("label_values") is not None)
+        return model, labels, ErrorMeasure.of(settings.get("loss")).largest
+    from sklearn.base import clone  # slow to load, as the learner is
+
+    from fairwise.learning.inputs import as_table
+    from fairwise.learning.target import AmountTarget, numbers_of
+
+    amounts = numbers_of(outcome, as_table(people))
+    target = AmountTarget.of(amounts, FitSettings.of(settings))
+    return clone(model).set_params(outcome_range=(target.low, target.high)), amounts, target.unit
 
 
 def _labels(outcome: Any, people: Any, *, several: bool) -> IntArray:

@@ -13,11 +13,10 @@ from scipy.optimize import linprog
 from sklearn.utils.validation import check_is_fitted
 
 from fairwise.auditing import checks
-from fairwise.auditing.error_measure import refuse_amounts
 from fairwise.constraints.violations import FOLLOWED, status_of
 from fairwise.errors import InputError
-from fairwise.learning.model.draws import of_all_labels
 from fairwise.learning.model.mixture import Mixture
+from fairwise.learning.model.predictions import of_all_labels
 from fairwise.learning.oracles.base import n_labels
 from fairwise.learning.preparation import PreparedFit, prepare
 from fairwise.learning.solvers.column_generation import ColumnGeneration
@@ -68,7 +67,6 @@ class LeaveOut:
     ) -> LeaveOut:
         judgments = checks.some_judgments(judgments)
         check_is_fitted(model)
-        refuse_amounts("without_judges", model)
         checks.fit_params(fit_params)
         if model.solver != "column-generation":
             raise InputError(f'solver={model.solver!r}: only models of solver="column-generation" can be compared so')
@@ -160,8 +158,8 @@ class ModelWithout:
         violations = pairs.answer_violations(problem.favorable(of_judged))
         status = status_of(pairs.answers["answer"].to_numpy(dtype=object), violations, problem.gamma)
         return {
-            "error": self.solution.error,
-            "error_change": self.error_change,
+            "error": search.whole.target.unit * self.solution.error,
+            "error_change": search.whole.target.unit * self.error_change,
             "followed": int(((status == FOLLOWED) & ~pairs.predicted).sum()),
             "largest_change": float(largest),
             "people_changed": int(np.count_nonzero(change >= least_change - _ROOM)),

@@ -78,7 +78,9 @@ class AnswerPool:
         prepared = prepare(_params(self.model), *self.data, judgments, encoder=self.whole.encoder, **self.fit_params)
         if not len(prepared.problem):  # nobody asks for anything
             errors, _ = prepared.problem.evaluate(self.classifiers)
-            return np.full(len(self.points), errors.min()), pd.Series(dtype=float, index=_NO_PAIRS)
+            return np.full(len(self.points), self.whole.target.unit * errors.min()), pd.Series(
+                dtype=float, index=_NO_PAIRS
+            )
         problems = [prepared.problem.at_point(*point) for point in self.points]
         labels = self.classifiers.labels(prepared.problem.points.rows)
         known = prepared.problem.evaluate_labels(labels)
@@ -95,7 +97,8 @@ class AnswerPool:
             if place == 0:
                 prices = _pair_prices(prepared, master.multipliers.rows, problem.gamma)
         assert prices is not None
-        return errors, prices
+        unit = self.whole.target.unit
+        return unit * errors, unit * prices
 
 
 def searched(

@@ -43,7 +43,7 @@ def predict(
     check_target(out, TABLES, [model, people])
     import pandas as pd
 
-    from fairwise.learning.any_model import load_model
+    from fairwise.learning.model.files import load_model
     from fairwise.tables.files import PeopleFile
 
     fitted: Any = load_model(model)  # of labels or of amounts

@@ -34,7 +34,7 @@ def show(
     given = [value is not None for value in (person, people, id)]
     if any(given) and not all(given):
         raise InputError("--person, --people and --id: are needed together, to explain the model for one person")
-    from fairwise.learning.any_model import load_model  # slow to load
+    from fairwise.learning.model.files import load_model  # slow to load
 
     fitted: Any = load_model(model)  # of labels or of amounts
     if person is None or people is None or id is None:

@@ -15,7 +15,7 @@ from fairwise.errors import InputError, quote, warn
 from fairwise.judgments import Judgments
 from fairwise.learning.large.passes import joblib_on
 from fairwise.learning.large.table import LargeTable, large_table
-from fairwise.learning.model.fitted import FittedMixture
+from fairwise.learning.model.predictions import FittedClassifier
 from fairwise.learning.preparation import prepare
 from fairwise.learning.settings import JudgeBudgets, LabelValues, MaxThresholds, Params, warn_of_unused
 from fairwise.learning.solvers.progress import FitProgress, Watch
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
 
-class PairwiseFairClassifier(FittedMixture):
+class PairwiseFairClassifier(FittedClassifier):
     """The most accurate randomised classifier that respects what people said about pairs.
 
     Parameters

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
-import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from fairwise.constraints.groups import VALUE, GroupRows, Moments, parity_moments
 from fairwise.constraints.pairs import Budget, PairRows, attribute_budgets, judge_budgets, panel_budget
 from fairwise.errors import InputError, quote
 from fairwise.judgments import Judgments
 from fairwise.learning import inputs
-from fairwise.learning.amounts import Amounts, numbers_of
-from fairwise.learning.deduplication import Placement, append, merge_equal
+from fairwise.learning.deduplication import append, merge_equal
 from fairwise.learning.encoding import TableEncoder
-from fairwise.learning.labels import Labels, read_labels
 from fairwise.learning.oracles import make_oracle
 from fairwise.learning.oracles.base import ClassArray, FloatArray, IntArray, Oracle, Rows
 from fairwise.learning.problem import NO_BUDGET, Problem
 from fairwise.learning.settings import FitSettings, Params
+from fairwise.learning.target import Target, read_target
 from fairwise.tables.columns import used_columns
 
 _NOBODY = pd.DataFrame({"judge": [], "a": [], "b": [], "answer": []}, dtype=object)
@@ -44,8 +43,13 @@ class PreparedProblem:
     pairs: PairRows
     judged_rows: Rows
     encoder: TableEncoder | None
-    classes: ClassArray
+    target: Target
     seed: int
+
+    @property
+    def classes(self) -> ClassArray:
+        """``(k,)`` the decisions, in sorted order."""
+        return self.target.classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +60,10 @@ class PreparedFit(PreparedProblem):
     people: IntArray
     """``(n,)`` at which point of the problem each training person of positive weight is."""
 
+    outcomes: NDArray[Any]
+    """``(n,)`` their outcomes as the target's numbers."""
+
+    weights: FloatArray
     asked: bool
     """Whether there is any judgment or rule; without, a fit is the plain model."""
 
@@ -69,19 +77,18 @@ def prepare(
     sensitive_features: object = None,
     *,
     encoder: TableEncoder | None = None,
-    amounts: Amounts | None = None,
 ) -> PreparedFit:
-    """Check everything and build the problem; the first thing that cannot be used is told as an error.
+    """Check everything and build the problem; raise an error for the first thing that cannot be used.
 
-    ``encoder`` is that of an earlier fit, where its classifiers are to be used again. With ``amounts`` the outcomes are
-    numbers, and the labels the amounts of a grid.
+    ``params`` are those of a classifier or a regressor. ``encoder`` is that of an earlier fit, where its classifiers
+    are to be used again.
     """
     settings = FitSettings.of(params)
     judgments = inputs.require_judgments(judgments)
-    moments = (parity_moments if amounts is None else amounts.moments)(settings.group_constraints)
     raw = _is_pipeline(settings.estimator)  # it wants the people's own columns
     table = inputs.as_table(X, finite=not raw)
-    labels = (read_labels if amounts is None else amounts.read)(y, table, settings, judgments)
+    target, outcomes = read_target(y, table, settings, judgments)
+    moments = target.moments(settings.group_constraints)
     weights = inputs.person_weights(sample_weight, table)
     sensitive = inputs.group_labels(sensitive_features, table.index, "sensitive_features") if moments else None
     seed = seed_of(settings.random_state)
@@ -93,10 +100,9 @@ def prepare(
     else:
         judged = inputs.judged_table(judgments, X, table, pairs.people, used, finite=not raw)
     table = table if settings.features is None else table[used]
-    counted, whole = weights > 0, table
+    counted = weights > 0
     if not counted.all():
-        table, weights = table[counted], weights[counted]
-        labels = replace(labels, codes=labels.codes[counted], losses=labels.losses[counted])
+        table, weights, outcomes = table[counted], weights[counted], outcomes[counted]
         sensitive = None if sensitive is None else sensitive[counted]
 
     estimator = settings.estimator
@@ -110,21 +116,19 @@ def prepare(
         else:
             rows = encoder.encode(table)
         judged_rows = encoder.encode(judged)
-    placed = (merge_equal if isinstance(estimator, str) else append)(rows, labels.losses, weights, judged_rows)
+    placed = (merge_equal if isinstance(estimator, str) else append)(rows, target.costs(outcomes), weights, judged_rows)
     groups = None
-    if sensitive is not None and amounts is not None:
-        groups = amounts.group_rows(moments, numbers_of(y, whole)[counted], sensitive, weights, placed)
-    elif sensitive is not None:
-        groups = group_rows(moments, labels, table, sensitive, weights, placed)
+    if sensitive is not None:
+        groups = target.group_rows(moments, outcomes, table, sensitive, weights, placed)
     problem = Problem.build(
         placed.points,
         placed.judged,
         pairs,
         budgets_of(settings, pairs, answered),
-        sign=labels.sign,
+        sign=target.sign,
         gamma=float(settings.gamma),
         groups=groups,
-        label_values=labels.values,
+        label_values=target.values,
     )
     oracle = make_oracle(
         settings,
@@ -133,11 +137,10 @@ def prepare(
         seed,
         placed.judged if groups is None else None,
     )
-    if amounts is not None:
-        oracle.hypothesis_class += f", deciding between {amounts.size} amounts"  # what is proved is about these
+    oracle.hypothesis_class += target.suffix  # what is proved is about these decisions
     asked = bool(moments) or (judgments is not None and len(judgments.frame) > 0)
     return PreparedFit(
-        settings, problem, pairs, judged_rows, encoder, labels.classes, seed, oracle, placed.people, asked
+        settings, problem, pairs, judged_rows, encoder, target, seed, oracle, placed.people, outcomes, weights, asked
     )
 
 
@@ -147,80 +150,6 @@ def _is_pipeline(estimator: object) -> bool:
     from sklearn.pipeline import Pipeline  # loaded by whoever has one, and slow to load
 
     return isinstance(estimator, Pipeline)
-
-
-def group_rows(
-    moments: Moments,
-    labels: Labels,
-    table: pd.DataFrame,
-    sensitive: pd.Series,
-    weights: FloatArray,
-    placed: Placement,
-) -> GroupRows:
-    """Statistical rules as rows: of two labels about label 1, of more about "the label is this one" for each asked."""
-    size, names = len(placed.points.error_cost), labels.classes.tolist()
-    _refuse_impossible(moments, len(names))
-    parts = []
-    for label, of_label in moments.items():
-        if label == VALUE and VALUE not in names:
-            nobody = np.zeros(len(labels.codes), dtype=np.intp)  # outcomes play no part in it
-            rows = GroupRows.from_moments(
-                of_label, table, nobody, sensitive, weights, point=placed.people, n_points=size
-            )
-            parts.append(rows.renamed("value: ").about_values(_values_for(of_label, labels.values, labels.sign)))
-            continue
-        if label is None and len(names) == 2:
-            places = [1]
-        else:
-            places = list(range(len(names))) if label is None else [place_of(label, names)]
-        for place in places:
-            is_this = (labels.codes == place).astype(np.intp)
-            rows = GroupRows.from_moments(
-                of_label, table, is_this, sensitive, weights, point=placed.people, n_points=size
-            )
-            if not len(rows):  # a rate among those whose outcome it is, and there are none
-                if label is None:
-                    continue
-                raise InputError(
-                    f"group_constraints: {quote(label)} is nobody's outcome here, so there is no rate among those who "
-                    "have it. DemographicParity is about such a label, too."
-                )
-            named = rows if label is None and len(names) == 2 else rows.renamed(f"{names[place]!r}: ")
-            parts.append(named if len(names) == 2 and place == 1 else named.about_label(place, len(names)))
-    return GroupRows.joined(parts)
-
-
-def _values_for(moments: Sequence[object], values: FloatArray | None, sign: float) -> FloatArray:
-    """How good each label is, for rules about that; others than of the mean value are refused."""
-    for moment in moments:
-        if type(moment).__name__ != "DemographicParity":
-            raise InputError(
-                f"group_constraints: {type(moment).__name__} is not about how well people are treated: of {VALUE!r} "
-                "there is DemographicParity, equal mean values."
-            )
-    if values is None:
-        return np.array([0.0, 1.0] if sign > 0 else [1.0, 0.0])
-    if not values.any():
-        raise InputError(f"group_constraints about {VALUE!r} need label_values, how good each label is.")
-    return values
-
-
-def _refuse_impossible(moments: Moments, n_labels: int) -> None:
-    """Any constant keeps the other rates; equal errors about one or two labels are kept by a coin, not about more."""
-    asked = [label for label, some in moments.items() if any(type(one).__name__ == "ErrorRateParity" for one in some)]
-    if n_labels > 2 and (None in asked or len(asked) > 2):
-        raise InputError(
-            "group_constraints: ErrorRateParity of more than two labels at once may be impossible to keep. Name one "
-            "label or two: {label: [ErrorRateParity(…)]}."
-        )
-
-
-def place_of(label: object, names: list[object]) -> int:
-    """Where a label that a rule is about is among the outcomes."""
-    if label not in names:
-        known = ", ".join(map(repr, names))
-        raise InputError(f"group_constraints: {quote(label)} is none of the labels {known}.")
-    return names.index(label)
 
 
 def seed_of(random_state: object) -> int:

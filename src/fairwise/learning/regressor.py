@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from numbers import Real
 from typing import Any, Self
 
-import numpy as np
 from sklearn.utils import Tags
 
 from fairwise.constraints.pairs import Weighting
-from fairwise.errors import InputError, quote
 from fairwise.judgments import Judgments
-from fairwise.learning.amounts import LOSSES, MOST_AMOUNTS, Amounts
-from fairwise.learning.estimator import PairwiseFairClassifier, warn_of
-from fairwise.learning.model.fitted_amounts import AmountsOfPeople, FittedAmounts
+from fairwise.learning.estimator import warn_of
+from fairwise.learning.model.predictions import FittedRegressor
 from fairwise.learning.preparation import prepare
-from fairwise.learning.settings import AllowedWords, JudgeBudgets, MaxThresholds, count, warn_of_unused
+from fairwise.learning.settings import JudgeBudgets, MaxThresholds, warn_of_unused
 from fairwise.learning.solvers.progress import FitProgress, Watch
-
-ESTIMATORS = ("tree", "linear-regression")
-_OWN = ("loss", "grid", "outcome_range", "larger_is_better")
+from fairwise.tables.columns import to_pandas
 
 
-class PairwiseFairRegressor(FittedAmounts):
+class PairwiseFairRegressor(FittedRegressor):
     """The most accurate model of amounts that respects what people said about pairs.
 
     It learns a mixture of models whose amounts are those of a grid, and predicts its mean: that is no matter of chance,
@@ -72,6 +65,9 @@ from the mixture, limit the bound
     >>> model.certificate_.kind
     'exact'
     """
+
+    solver = "column-generation"
+    """The one way in which amounts are learned."""
 
     def __init__(
         self,
@@ -130,44 +126,18 @@ from the mixture, limit the bound
         from fairwise.learning.compiler import compilation_announced  # numba is slow to load
         from fairwise.learning.solvers.dispatch import solve_with_context
 
-        self.check_settings()
-        people = AmountsOfPeople.of(X, y, sample_weight)
-        X, amounts = people.table, Amounts.asked(people.amounts, self.get_params(deep=False))
-        model = self.as_classifier()
+        params = self.get_params(deep=False)
         watch = Watch(verbose=self.verbose, callback=callback)
+        X = to_pandas(X)
         with compilation_announced():
-            prepared = prepare(
-                model.get_params(deep=False), X, y, judgments, sample_weight, sensitive_features, amounts=amounts
-            )
+            prepared = prepare(params, X, y, judgments, sample_weight, sensitive_features)
             solution = solve_with_context(prepared, watch)
-        model.amounts_of_labels = amounts
-        model.set_solution(X, prepared, solution)
         self.n_people_ = len(prepared.people)
-        self.set_model(model, people)
+        self.set_solution(X, prepared, solution)
         watch.ended(self.certificate_.stopped)
-        warn_of_unused(self.get_params(deep=False), judgments, sensitive_features)
+        warn_of_unused(params, judgments, sensitive_features)
         warn_of(self.certificate_)
         return self
-
-    def check_settings(self) -> None:
-        """Refuse what is not allowed, of the settings that classifiers do not have."""
-        AllowedWords(ESTIMATORS).check("estimator", self.estimator)
-        AllowedWords(LOSSES).check("loss", self.loss)
-        replace(count(MOST_AMOUNTS), low=2, words=f"whole number from 2 to {MOST_AMOUNTS}").check("grid", self.grid)
-        asked = self.outcome_range
-        if asked is not None:
-            numbers = list(asked) if isinstance(asked, Sequence | np.ndarray) and not isinstance(asked, str) else []
-            if not (len(numbers) == 2 and all(isinstance(one, Real) and np.isfinite(float(one)) for one in numbers)):
-                raise InputError(f"outcome_range={quote(asked)} is not allowed: give (least, largest), or None.")
-            if not numbers[0] < numbers[1]:
-                raise InputError(f"outcome_range={quote(asked)} is not allowed: the least comes first.")
-        if not (self.larger_is_better is None or isinstance(self.larger_is_better, bool | np.bool_)):
-            raise InputError(f"larger_is_better={quote(self.larger_is_better)} is not allowed: True, False or None.")
-
-    def as_classifier(self) -> PairwiseFairClassifier:
-        """The classifier with these settings that decides between the amounts of a grid; not fitted."""
-        shared = {name: value for name, value in self.get_params(deep=False).items() if name not in _OWN}
-        return PairwiseFairClassifier(**shared)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

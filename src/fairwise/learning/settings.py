@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, fields, replace
-from math import inf
+from math import inf, isfinite
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
@@ -21,6 +21,9 @@ Params = Mapping[str, Any]
 """An estimator's ``get_params``."""
 
 ESTIMATORS = ("linear", "linear-regression", "tree")
+AMOUNT_ESTIMATORS = ("tree", "linear-regression")
+LOSSES = ("squared", "absolute")
+MOST_AMOUNTS = 128
 SOLVERS = ("column-generation", "no-regret")
 WEIGHTINGS = ("answers", "panel")
 PARITIES = {
@@ -112,53 +115,76 @@ _ALLOWED: dict[str, AllowedWords | AllowedNumber] = {
 
 @dataclass(frozen=True, eq=False)
 class FitSettings:
-    """The settings of :class:`~fairwise.PairwiseFairClassifier`, whose docstring says what each means; checked."""
+    """Checked settings of either estimator, whose docstrings say what each means; of amounts ``grid`` is a number."""
 
     estimator: object
     max_depth: int
     max_thresholds: MaxThresholds
     gamma: float
     eta: float | None
-    favorable_label: object
-    label_values: LabelValues | None
     loss: object
     features: Sequence[Any] | None
     group_constraints: object
     judge_budgets: JudgeBudgets | None
     weighting: Weighting
-    solver: str
-    n_rounds: int
-    lambda_bound: float
-    tau_bound: float
-    nu: float | None
     tol: float
     max_iter: int | None
     time_limit: float | None
     max_classifiers: int | None
     verbose: int
     random_state: object
+    favorable_label: object = None
+    label_values: LabelValues | None = None
+    solver: str = "column-generation"
+    n_rounds: int = 1000
+    lambda_bound: float = 1.0
+    tau_bound: float = 1.0
+    nu: float | None = None
+    grid: int | None = None
+    outcome_range: Sequence[float] | None = None
+    larger_is_better: bool | None = None
 
     @classmethod
     def of(cls, params: Params) -> FitSettings:
         """From an estimator's parameters; the first setting that is not allowed is refused, by name and value."""
-        _check_estimator(params["estimator"])
+        if "grid" in params:
+            _check_amounts(params)
+        else:
+            _check_estimator(params["estimator"])
+            _check_label_values(params["label_values"], params["favorable_label"])
         _check_budgets(params["judge_budgets"])
-        _check_label_values(params["label_values"], params["favorable_label"])
         _check_features(params["features"])
         for name, rule in _ALLOWED.items():
-            rule.check(name, params[name])
-        if params["max_classifiers"] is not None and params["solver"] == "no-regret":
+            if name in params:
+                rule.check(name, params[name])
+        if params["max_classifiers"] is not None and params.get("solver") == "no-regret":
             raise InputError(
                 f"max_classifiers={params['max_classifiers']} goes with solver='column-generation'. An average of the "
                 "paper's game is made smaller after the fit: model.simplify(max_classifiers=…)."
             )
-        return cls(**{field.name: params[field.name] for field in fields(cls)})
+        return cls(**{field.name: params[field.name] for field in fields(cls) if field.name in params})
 
     @property
     def plays_regression(self) -> bool:
         """Whether it is the paper's game against least squares, whose rounds need only sums over the people."""
         game = (self.estimator, self.solver, self.nu) == ("linear-regression", "no-regret", None)
         return game and not self.group_constraints
+
+
+def _check_amounts(params: Params) -> None:
+    """Refuse what is not allowed, of the settings that classifiers do not have."""
+    AllowedWords(AMOUNT_ESTIMATORS).check("estimator", params["estimator"])
+    AllowedWords(LOSSES).check("loss", params["loss"])
+    replace(count(MOST_AMOUNTS), low=2, words=f"whole number from 2 to {MOST_AMOUNTS}").check("grid", params["grid"])
+    ends, better = params["outcome_range"], params["larger_is_better"]
+    if ends is not None:
+        numbers = list(ends) if isinstance(ends, Iterable) and not isinstance(ends, str) else []
+        if not (len(numbers) == 2 and all(_is_real(end) and isfinite(float(end)) for end in numbers)):
+            raise InputError(f"outcome_range={quote(ends)} is not allowed: give (least, largest), or None.")
+        if not numbers[0] < numbers[1]:
+            raise InputError(f"outcome_range={quote(ends)} is not allowed: the least comes first.")
+    if better is not None and type(better).__name__ not in ("bool", "bool_"):  # also of numpy
+        raise InputError(f"larger_is_better={quote(better)} is not allowed: True, False or None.")
 
 
 def _check_estimator(estimator: object) -> None:

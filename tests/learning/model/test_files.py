@@ -319,7 +319,7 @@ def test_a_skops_file_of_something_else_is_refused(tmp_path: Path, content: Any)
 
 def test_another_format_is_refused_with_both_numbers(tmp_path: Path) -> None:
     skops.io.dump({"fairwise_model": 99}, tmp_path / "later.skops")
-    with pytest.raises(ModelFileError, match="format 99, this version reads format 1"):
+    with pytest.raises(ModelFileError, match="format 99, this version reads format 2"):
         PairwiseFairClassifier.load(tmp_path / "later.skops")
 
 

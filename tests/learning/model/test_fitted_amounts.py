@@ -130,15 +130,15 @@ def test_labels_and_amounts_are_not_mistaken_for_each_other(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda d: d["amounts"]["amounts"].update(low=float("nan")), "from no number to another"),
-        (lambda d: d["amounts"]["amounts"].update(high=-1e9), "from no number to another"),
-        (lambda d: d["amounts"]["amounts"].update(high=10**400), "from no number to another|too large"),
-        (lambda d: d["amounts"]["amounts"].update(size=8), "decides between other amounts"),
-        (lambda d: d["amounts"]["amounts"].update(size=10**9), "number of its amounts is none"),
-        (lambda d: d["amounts"]["amounts"].update(loss="absolute"), "its loss is none, or another than it says"),
-        (lambda d: d["amounts"]["amounts"].update(larger_is_better=2), "which amounts are better"),
-        (lambda d: d["amounts"]["amounts"].update(more=1), "more"),
-        (lambda d: d["amounts"].pop("certificate"), "certificate"),
+        (lambda d: d["amounts"].update(low=float("nan")), "from no number to another"),
+        (lambda d: d["amounts"].update(high=-1e9), "from no number to another"),
+        (lambda d: d["amounts"].update(high=10**400), "from no number to another|too large"),
+        (lambda d: d["amounts"].update(size=8), "decides between other amounts"),
+        (lambda d: d["amounts"].update(size=10**9), "number of its amounts is none"),
+        (lambda d: d["amounts"].update(loss="absolute"), "its loss is none, or another than it says"),
+        (lambda d: d["amounts"].update(larger_is_better=2), "which amounts are better"),
+        (lambda d: d["amounts"].update(more=1), "more"),
+        (lambda d: d.pop("certificate"), "certificate"),
         (lambda d: d.update(amounts=3), "damaged or changed"),
         (lambda d: d.update(classes=list("abcdefghi")), "decides between other amounts"),
         (lambda d: d.update(classes=d["classes"][:5]), "what is no outcome|other amounts"),
@@ -158,6 +158,7 @@ def test_a_file_with_parts_that_do_not_fit_is_refused(
         PairwiseFairRegressor.load(path)
 
 
+@pytest.mark.filterwarnings("ignore::fairwise.errors.ModelVersionWarning")  # of a changed version
 def test_any_changed_number_is_refused_or_gives_amounts_of_the_range(
     loans: Loans, model: PairwiseFairRegressor, tmp_path: Path
 ) -> None:
@@ -176,6 +177,19 @@ def test_any_changed_number_is_refused_or_gives_amounts_of_the_range(
         assert amounts.min() >= read.amounts_[0] - 1e-6
         assert amounts.max() <= read.amounts_[-1] + 1e-6
     assert refused > 20
+
+
+def test_a_file_of_format_1_still_opens(loans: Loans, model: PairwiseFairRegressor, tmp_path: Path) -> None:
+    """It kept a certificate in shares of the loss, and one in its units beside the amounts."""
+    path = tmp_path / "model.skops"
+    model.save(path)
+    document = skops.io.load(path, trusted=skops.io.get_untrusted_types(file=path))
+    own = {name: document[name] for name in ("amounts", "certificate", "simplification")}
+    shares = document["certificate"] | {"error": document["certificate"]["error"] / model.amounts.unit}
+    skops.io.dump(document | {"fairwise_model": 1, "amounts": own, "certificate": shares}, path)
+    read = PairwiseFairRegressor.load(path)
+    assert read.certificate_.error == model.certificate_.error
+    assert np.array_equal(read.predict(loans.people), model.predict(loans.people))
 
 
 def test_a_type_from_elsewhere_is_refused(model: PairwiseFairRegressor, tmp_path: Path) -> None:
@@ -214,7 +228,7 @@ def test_a_smaller_model_says_what_it_costs_in_units_of_the_loss(loans: Loans, l
     small = made.simplify(max_classifiers=2)
     assert len(small.weights_) <= 2
     power = 2 if loss == "squared" else 1
-    drawn = small.amounts_[small.classifiers_.labels(small._fitted._rows(loans.people))]
+    drawn = small.amounts_[small.classifiers_.labels(small._rows(loans.people))]
     gaps = np.abs(drawn - loans.amount.to_numpy()) ** power
     assert small.certificate_.error == pytest.approx(float(small.weights_ @ gaps.mean(axis=1)), rel=1e-9)
     missed = np.abs(small.predict(loans.people) - loans.amount.to_numpy()) ** power

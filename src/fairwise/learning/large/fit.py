@@ -18,7 +18,6 @@ from fairwise.errors import InputError
 from fairwise.judgments import Judgments
 from fairwise.learning import inputs
 from fairwise.learning.deduplication import relative_losses
-from fairwise.learning.labels import labels_of
 from fairwise.learning.large.cells import Counts, count
 from fairwise.learning.large.first_pass import TableSummary, read_summary
 from fairwise.learning.large.problem import PreparedTable, large_oracle, large_problem
@@ -31,6 +30,7 @@ from fairwise.learning.solvers.dispatch import solve
 from fairwise.learning.solvers.no_regret import Game, guarantee_of, join, play_game
 from fairwise.learning.solvers.progress import Watch
 from fairwise.learning.solvers.solution import Solution
+from fairwise.learning.target import label_target
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -88,11 +88,11 @@ def check_large_settings(params: Params, table: LargeTable, *, two_passes: bool 
 
 def prepare_large(settings: FitSettings, summary: TableSummary, judgments: Judgments | None) -> PreparedTable:
     """What these judgments ask for, about people who were found in the first pass."""
-    labels = labels_of(np.arange(len(summary.outcomes)), summary.outcomes, settings, judgments)
-    if len(labels.classes) > 2 and settings.estimator == "linear":
+    target, codes = label_target(np.arange(len(summary.outcomes)), summary.outcomes, settings, judgments)
+    if len(target.classes) > 2 and settings.estimator == "linear":
         raise InputError(
             f"estimator='linear' is for two labels where a table is read in blocks, and there are "
-            f"{len(labels.classes)}: give estimator='linear-regression'."
+            f"{len(target.classes)}: give estimator='linear-regression'."
         )
     answered, pairs = of_nobody() if judgments is None else (judgments, PairRows.from_judgments(judgments))
     judged = summary.judged.iloc[summary.judged.index.get_indexer(pairs.people)]
@@ -102,9 +102,9 @@ def prepare_large(settings: FitSettings, summary: TableSummary, judgments: Judgm
         inputs.refuse_changed(carried[both], judged[both])
     judged_rows = summary.encoder.encode(judged)
     # The points are the judged people alone: errors are counted over everyone, in the second pass.
-    first, more = relative_losses(labels.losses)
+    first, more = relative_losses(target.costs(codes))
     people = summary.outcome_sums[:, 0]
-    n_others = () if len(labels.classes) == 2 else (more.shape[1],)
+    n_others = () if len(target.classes) == 2 else (more.shape[1],)
     points = Points(
         judged_rows,
         np.zeros((len(judged_rows), *n_others)),
@@ -117,12 +117,12 @@ def prepare_large(settings: FitSettings, summary: TableSummary, judgments: Judgm
         np.arange(len(judged_rows), dtype=np.intp),
         pairs,
         budgets_of(settings, pairs, answered),
-        sign=labels.sign,
+        sign=target.sign,
         gamma=float(settings.gamma),
-        label_values=labels.values,
+        label_values=target.values,
     )
     seed = seed_of(settings.random_state)
-    return PreparedTable(settings, problem, pairs, judged_rows, summary.encoder, labels.classes, seed, labels)
+    return PreparedTable(settings, problem, pairs, judged_rows, summary.encoder, target, seed, codes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +158,7 @@ class PlayedGames:
 def play(summary: TableSummary, prepared: PreparedTable, problems: Sequence[Problem]) -> PlayedGames:
     """All rounds of every game; needs no row of the table."""
     settings, terms = prepared.settings, summary.regression_terms(prepared.judged_rows, prepared.more)
-    losses = prepared.labels.losses
+    losses = prepared.losses
     plain = terms.response(np.zeros_like(prepared.problem.points.error_cost))
     if len(prepared.problem) == 0:
         return PlayedGames(problems, [], plain, losses)

@@ -7,7 +7,7 @@ would do to that. People are counted by cell, their group and outcome; costs are
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,6 @@ import pandas as pd
 
 from fairwise.constraints.groups import parity_moments
 from fairwise.learning.deduplication import Placement, relative_losses
-from fairwise.learning.labels import Labels
 from fairwise.learning.large.cells import count, histogram
 from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, Oracle, RowValues, n_labels
 from fairwise.learning.oracles.descent import DescentOracle
@@ -26,7 +25,7 @@ from fairwise.learning.oracles.linear import (
     RegressionTerms,
     regression_class,
 )
-from fairwise.learning.preparation import PreparedProblem, group_rows
+from fairwise.learning.preparation import PreparedProblem
 from fairwise.learning.problem import Points, Problem
 
 if TYPE_CHECKING:
@@ -43,15 +42,20 @@ _JUDGED_EDGES = 64  # and from those of judged people
 
 @dataclass(frozen=True, eq=False)
 class PreparedTable(PreparedProblem):
-    """What these judgments ask for, about people who were found in the first pass, and what each outcome costs."""
+    """A problem about people who were found in the first pass, and the outcomes that occur."""
 
-    labels: Labels
-    """Of the ``F`` outcomes that occur, as if each were one person's."""
+    codes: IntArray
+    """``(F,)`` the label that each outcome is."""
+
+    @property
+    def losses(self) -> FloatArray:
+        """``(F, labels)`` what each label costs where each of the outcomes is right."""
+        return self.target.costs(self.codes)
 
     @property
     def more(self) -> FloatArray:
         """By how much each label but the first costs more than the first ``(F, labels - 1)``; ``(F,)`` of two."""
-        more = relative_losses(self.labels.losses)[1]
+        more = relative_losses(self.losses)[1]
         return more[:, 0] if more.shape[1] == 1 else more
 
 
@@ -234,10 +238,9 @@ def large_problem(
     if moments:
         cells = pd.DataFrame({"cell": np.arange(len(people))})
         named = pd.Series(np.repeat(np.array(summary.groups, dtype=object), len(summary.outcomes)))
-        labels = replace(prepared.labels, codes=prepared.labels.codes[outcome])
         # A cell of many people is one person of their weight, and their labels the shares of the cell with each.
         placed = Placement(points, cells["cell"].to_numpy(), small.judged)
-        groups = group_rows(moments, labels, cells, named, people, placed)
+        groups = prepared.target.group_rows(moments, prepared.codes[outcome], cells, named, people, placed)
     values = {field.name: getattr(small, field.name) for field in fields(small)}
     values |= {"points": points, "judged": len(people) + small.judged, "groups": groups}
     return LargeProblem(**values, count_shares=partial(_shares, table, summary, client))

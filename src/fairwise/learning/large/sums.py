@@ -19,9 +19,9 @@ from fairwise.errors import InputError, quote
 from fairwise.learning import row_kernels
 from fairwise.learning.encoding import LARGEST_EXACT, MAX_CATEGORIES, numbers_of
 from fairwise.learning.inputs import refuse_times
-from fairwise.learning.labels import MOST_LABELS
 from fairwise.learning.large.blocks import Block
 from fairwise.learning.oracles.base import FloatArray, IntArray
+from fairwise.learning.target import MOST_LABELS
 from fairwise.tables.columns import PLURALS, Kind, kind_of
 from fairwise.tables.rows import text_of
 

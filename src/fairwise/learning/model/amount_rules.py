@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Self
 
 import pandas as pd
 
@@ -17,6 +18,11 @@ class AmountRules(ModelRules):
     The text is exact: whoever follows it in double precision gets the amounts of ``predict``, up to the rounding of a
     sum.
     """
+
+    @classmethod
+    def of(cls, *args: Any, **options: Any) -> Self:
+        rules = super().of(*args, **options)
+        return rules.in_language(str, str, tuple(rules.wording.number(float(str(one))) for one in rules.classes))
 
     @property
     def lead(self) -> str:

@@ -17,7 +17,7 @@ from fairwise.learning.model.description import budgets, facts, is_certain
 from fairwise.numbers import counted
 
 if TYPE_CHECKING:
-    from fairwise.learning.model.description import Fitted
+    from fairwise.learning.model.fitted import FittedModel
 
 TO_FILL_IN = "[More Information Needed]"  # skops' words
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$])")
@@ -42,7 +42,7 @@ _PAPER = """@inproceedings{jung2021elicitation,
 }"""
 
 
-def card(model: Fitted) -> str:
+def card(model: FittedModel) -> str:
     """The card as Markdown."""
     about, results = "Model description", "Model description/Evaluation Results"
     sections = {
@@ -64,7 +64,7 @@ def card(model: Fitted) -> str:
     return written.lstrip("\n")
 
 
-def _description(model: Fitted) -> str:
+def _description(model: FittedModel) -> str:
     what = "A model of amounts" if hasattr(model, "amounts_") else "A classifier"
     words = (
         f"{what} learned with Fairwise: as accurate as was found to be possible while it respects what judges "
@@ -73,12 +73,12 @@ def _description(model: Fitted) -> str:
     return f"{words}\n\n{_table(facts(model), ('What', 'In words'))}"
 
 
-def _uses(model: Fitted) -> str:
+def _uses(model: FittedModel) -> str:
     limits = _LIMITS if is_certain(model) else (_CHANCE, *_LIMITS)
     return f"Which decisions it is meant for, and who answers for them: {TO_FILL_IN}\n\n{_bullets(limits)}"
 
 
-def _judges(model: Fitted) -> str:
+def _judges(model: FittedModel) -> str:
     number = model.certificate_.n_judgments
     if number == 0:
         return "Nobody: the model was learned without judgments."
@@ -111,12 +111,12 @@ def _judges(model: Fitted) -> str:
     return f"{who}{more}\n\n{question}\n\n{_table(answers, ('Answer', 'Judgments'))}"
 
 
-def _some_simulated(model: Fitted) -> str:
+def _some_simulated(model: FittedModel) -> str:
     number = model.certificate_.n_simulated
     return f" **Simulated, and no real person: {counted(number, 'judge')}.**" if number else ""
 
 
-def _training(model: Fitted) -> str:
+def _training(model: FittedModel) -> str:
     n_people = getattr(model, "n_people_", None)
     people = (
         "people, of whom a model file keeps no count" if n_people is None else counted(n_people, "person", "people")
@@ -127,7 +127,7 @@ def _training(model: Fitted) -> str:
     return f"Learned from {people}; solver {solver}, with {calls} of its oracle. {source}"
 
 
-def _settings(model: Fitted) -> Iterable[tuple[str, str]]:
+def _settings(model: FittedModel) -> Iterable[tuple[str, str]]:
     for name, value in sorted(model.get_params(deep=False).items()):
         if name == "judge_budgets":  # their keys may be names
             yield name, budgets(value) or "None"
@@ -143,13 +143,13 @@ def _moments(asked: object) -> list[object]:
     return [moment for part in parts for moment in (part if isinstance(part, list | tuple) else [part])]
 
 
-def _certificate(model: Fitted) -> str:
+def _certificate(model: FittedModel) -> str:
     certificate = model.certificate_
     notes = [certificate.proved_in_words(), NOT_PROVED, *(f"Warning: {words}" for words in certificate.warnings)]
     return "\n\n".join([_table(certificate.rows(), ("Measure", "Value", "")), *map(_plain, notes)])
 
 
-def _followed(model: Fitted) -> str:
+def _followed(model: FittedModel) -> str:
     if model.certificate_.n_judgments == 0:
         return "There are none."
     if not hasattr(model, "prices_"):
@@ -166,7 +166,7 @@ def _followed(model: Fitted) -> str:
     )
 
 
-def _rules(model: Fitted) -> str:
+def _rules(model: FittedModel) -> str:
     rules = model.group_rules_
     if rules.empty:
         return "None were asked for."
@@ -174,7 +174,7 @@ def _rules(model: Fitted) -> str:
     return _table(lines, ("Rule", "Value", "Limit"))
 
 
-def _start(model: Fitted) -> str:
+def _start(model: FittedModel) -> str:
     name = type(model).__name__
     if isinstance(model, ClassifierMixin):
         *first, last = map(repr, model.classes_.tolist())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from fairwise import notebook
 from fairwise.constraints.pairs import asked_rows
@@ -12,15 +12,13 @@ from fairwise.learning.settings import JudgeBudgets
 from fairwise.numbers import counted
 
 if TYPE_CHECKING:
-    from fairwise.learning.model.fitted import FittedMixture
-    from fairwise.learning.model.fitted_amounts import FittedAmounts
-
-    Fitted: TypeAlias = FittedMixture | FittedAmounts
+    from fairwise.learning.model.fitted import FittedModel
+    from fairwise.learning.model.predictions import FittedClassifier, FittedRegressor
 
 _MOST_COLUMNS = 12
 
 
-def to_html(model: FittedMixture) -> str:
+def to_html(model: FittedModel) -> str:
     """What a notebook shows below scikit-learn's diagram: the model, and what is proved about it."""
     rules = model.group_rules_
     sections = [notebook.section("The model", notebook.table(facts(model), numbers=()))]
@@ -31,7 +29,7 @@ def to_html(model: FittedMixture) -> str:
     return notebook.page(*sections, model.certificate_.to_html())
 
 
-def facts(model: Fitted) -> list[tuple[str, str]]:
+def facts(model: FittedModel) -> list[tuple[str, str]]:
     """Names and words: what decides, on what, and what was asked of it."""
     asked = model.certificate_
     every = {
@@ -47,7 +45,7 @@ def facts(model: Fitted) -> list[tuple[str, str]]:
     return [(name, words) for name, words in every.items() if words]
 
 
-def deciding(model: Fitted) -> str:
+def deciding(model: FittedModel) -> str:
     """Whether chance plays a part, and among how many rules."""
     weights = model.weights_
     if hasattr(model, "amounts_"):
@@ -58,12 +56,12 @@ def deciding(model: Fitted) -> str:
     return f"by lot among {counted(len(weights), 'rule')}, of which one decides {weights.max():.0%} of the time"
 
 
-def is_certain(model: Fitted) -> bool:
+def is_certain(model: FittedModel) -> bool:
     """Whether no chance plays a part."""
     return hasattr(model, "amounts_") or len(model.weights_) == 1 or model._threshold is not None
 
 
-def judgments(model: Fitted) -> str:
+def judgments(model: FittedModel) -> str:
     """How many judgments the model was learned from and, where that is known, how many are followed."""
     number = model.certificate_.n_judgments
     if number == 0:
@@ -97,7 +95,7 @@ def budgets(value: JudgeBudgets | None) -> str:
     )
 
 
-def _labels(model: FittedMixture) -> str:
+def _labels(model: FittedClassifier) -> str:
     if len(model.classes_) > 2:
         values = model.label_values
         if values is None:
@@ -109,13 +107,13 @@ def _labels(model: FittedMixture) -> str:
     return f"{first!r} and {second!r}; {which}"
 
 
-def _amounts(model: FittedAmounts) -> str:
+def _amounts(model: FittedRegressor) -> str:
     low, high = model.amounts_[[0, -1]]
     better = {None: "which is better is not said", True: "more is better", False: "less is better"}
     return f"from {low:g} to {high:g}, rules say {len(model.amounts_)} of them; {better[model.larger_is_better]}"
 
 
-def _columns(model: Fitted) -> str:
+def _columns(model: FittedModel) -> str:
     names = [str(name) for name in model.features_]
     if not hasattr(model, "feature_names_in_"):
         return counted(len(names))

@@ -18,7 +18,8 @@ from fairwise.learning.model.mixture import Mixture
 from fairwise.learning.oracles.linear import LinearClassifiers
 from fairwise.learning.oracles.scikit_learn import FittedClassifiers, unpack
 from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
-from fairwise.learning.settings import PARITIES
+from fairwise.learning.settings import LOSSES, MOST_AMOUNTS, PARITIES, Params
+from fairwise.learning.target import AmountTarget
 
 Document = dict[str, Any]
 """What a file holds, by name."""
@@ -187,3 +188,25 @@ def members_of(packed: list[Any], transformers: list[Any], uses: Any) -> list[An
         "a Pipeline's transformers are not there",
     )
     return unpack(packed, transformers, uses)
+
+
+def check_amounts(amounts: AmountTarget, settings: Params, classes: list[Any]) -> None:
+    """Raise a ValueError for amounts that are none, or other than those that the classifier decides between."""
+    low, high, size = amounts.low, amounts.high, amounts.size
+    require(
+        all(type(end) is float and isfinite(end) for end in (low, high)) and low < high and isfinite(high - low),
+        "its amounts are from no number to another",
+    )
+    require(type(size) is int and 2 <= size <= MOST_AMOUNTS, "the number of its amounts is none")
+    require(amounts.loss in LOSSES and amounts.loss == settings["loss"], "its loss is none, or another than it says")
+    require(
+        any(amounts.larger_is_better is allowed for allowed in (None, True, False))
+        and amounts.larger_is_better == settings["larger_is_better"],
+        "which amounts are better is not said, or twice",
+    )
+    require(
+        len(classes) == size
+        and all(type(one) is float for one in classes)
+        and np.allclose(classes, amounts.classes, rtol=1e-9, atol=1e-9 * (high - low)),
+        "it decides between other amounts",
+    )

@@ -28,9 +28,8 @@ from fairwise.constraints.violations import STATUSES
 from fairwise.errors import ModelFileError, ModelKindError, ModelVersionWarning, warn
 from fairwise.learning.encoding import TableEncoder
 from fairwise.learning.estimator import PairwiseFairClassifier
-from fairwise.learning.model.amount_files import amounts_part, fill
 from fairwise.learning.model.deterministic import Derandomization
-from fairwise.learning.model.document_checks import Document, check_document, members_of, trusted_types
+from fairwise.learning.model.document_checks import Document, check_amounts, check_document, members_of, trusted_types
 from fairwise.learning.model.mixture import Columns, Mixture
 from fairwise.learning.model.smaller import Simplification
 from fairwise.learning.oracles.base import Classifiers
@@ -38,16 +37,16 @@ from fairwise.learning.oracles.linear import LinearClassifiers
 from fairwise.learning.oracles.scikit_learn import FittedClassifiers, pack
 from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
 from fairwise.learning.regressor import PairwiseFairRegressor
+from fairwise.learning.target import AmountTarget, label_target
 from fairwise.tables.files import check_parquet, read_parquet
 from fairwise.tables.output import write_whole
 from fairwise.tables.parsing import DAMAGES
 
 if TYPE_CHECKING:
-    Classifier = TypeVar("Classifier", bound=PairwiseFairClassifier)
     Model = TypeVar("Model", bound=PairwiseFairClassifier | PairwiseFairRegressor)
 
 
-_FORMAT = 1
+_FORMAT = 2
 _VERSION = version("fairwise")
 _MOST_BYTES = 1 << 30  # unpacked; a model of thousands of trees has a hundredth of it
 _COMPRESSION = zipfile.ZIP_DEFLATED
@@ -122,12 +121,17 @@ def load(
     return model
 
 
+def load_model(path: Path, prices: Path | None = None) -> PairwiseFairClassifier | PairwiseFairRegressor:
+    """Read the model in a file, of labels or of amounts."""
+    try:
+        return load(PairwiseFairClassifier, path, prices=prices)
+    except ModelKindError:
+        return load(PairwiseFairRegressor, path, prices=prices)
+
+
 def _set_prices(model: PairwiseFairClassifier | PairwiseFairRegressor, prices: Columns) -> None:
-    if isinstance(model, PairwiseFairRegressor):  # in units of the loss
-        prices["price"] = [price / model.amounts.unit for price in prices["price"]]
-        model._model._prices = prices
-    else:
-        model._prices = prices
+    unit = model._target.unit
+    model._prices = prices if unit == 1.0 else {**prices, "price": [price / unit for price in prices["price"]]}
 
 
 def _read_prices(path: str | PathLike[str]) -> Columns:
@@ -173,6 +177,8 @@ def _load(
         raise ModelFileError(f"{path}: not a fairwise model file ({error}).") from error
     if not isinstance(document, dict) or "fairwise_model" not in document:
         raise ModelFileError(f"{path}: a skops file, but not a fairwise model.")
+    if document["fairwise_model"] == 1:  # it kept a certificate in shares beside that of a model of amounts
+        document |= {"fairwise_model": _FORMAT, **(document["amounts"] or {})}
     if document["fairwise_model"] != _FORMAT:
         raise ModelFileError(
             f"{path}: written in format {document['fairwise_model']}, this version reads format {_FORMAT}. "
@@ -217,14 +223,12 @@ def _other_versions(document: Document) -> dict[str, tuple[str, str]]:
     return {name: (str(saved[name]), own) for name, own in here.items() if saved[name] not in {None, own}}
 
 
-def _document(whole: PairwiseFairClassifier | PairwiseFairRegressor) -> Document:
-    """The settings of the whole model; the rest, of a model of amounts, of the classifier inside."""
-    model = whole._model if isinstance(whole, PairwiseFairRegressor) else whole
+def _document(model: PairwiseFairClassifier | PairwiseFairRegressor) -> Document:
     classifiers = model.classifiers_
     state = classifiers.state()
     derandomization = getattr(model, "derandomization_", None)
     simplification = getattr(model, "simplification_", None)
-    settings = whole.get_params(deep=False)
+    settings = model.get_params(deep=False)
     if isinstance(settings["loss"], pd.DataFrame):
         settings["loss"] = settings["loss"].to_dict("index")
     if settings["features"] is not None:
@@ -234,7 +238,7 @@ def _document(whole: PairwiseFairClassifier | PairwiseFairRegressor) -> Document
         "fairwise_version": _VERSION,
         "sklearn_version": sklearn_version,
         "settings": settings | {name: _as_pairs(settings[name]) for name in _OF_OWN_KEYS if name in settings},
-        "classes": model.classes_.tolist(),
+        "classes": model._target.classes.tolist(),
         "n_features": model.n_features_in_,
         "feature_names": [str(name) for name in getattr(model, "feature_names_in_", [])],
         "features": model.features_,
@@ -250,7 +254,7 @@ def _document(whole: PairwiseFairClassifier | PairwiseFairRegressor) -> Document
         "simplification": None if simplification is None else asdict(simplification),
         "trajectory": model._trajectory,
         "group_rules": model._group_rules,
-        "amounts": amounts_part(whole) if isinstance(whole, PairwiseFairRegressor) else None,
+        "amounts": asdict(model.amounts) if isinstance(model, PairwiseFairRegressor) else None,
     }
 
 
@@ -317,16 +321,19 @@ def _kind_and_types(data: bytes) -> tuple[str, set[str]]:
 def _rebuild(cls: type[Model], document: Document) -> Model:
     settings = document["settings"]
     model = cls(**settings | {name: _from_pairs(settings[name]) for name in _OF_OWN_KEYS if name in settings})
-    if isinstance(model, PairwiseFairRegressor):
-        return fill(model, _fill(model.as_classifier(), document), document["amounts"])
     if isinstance(model.loss, dict):
         model.loss = pd.DataFrame.from_dict(model.loss, orient="index")
     return _fill(model, document)
 
 
-def _fill(model: Classifier, document: Document) -> Classifier:
-    """A classifier with everything but its settings."""
-    model.classes_ = np.array(document["classes"])
+def _fill(model: Model, document: Document) -> Model:
+    """Return the model with everything but its settings."""
+    classes = np.array(document["classes"])
+    if isinstance(model, PairwiseFairRegressor):
+        model._target = AmountTarget(**document["amounts"])
+        check_amounts(model._target, model.get_params(deep=False), document["classes"])
+    else:
+        model._target, _ = label_target(np.zeros(0, dtype=np.intp), classes, model, None)
     model.n_features_in_ = document["n_features"]
     if document["feature_names"]:
         model.feature_names_in_ = np.array(document["feature_names"], dtype=object)

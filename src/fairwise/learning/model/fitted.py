@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairwise.constraints.certificate import Certificate
@@ -17,11 +17,8 @@ from fairwise.constraints.pairs import Weighting
 from fairwise.errors import InputError, NotKeptError
 from fairwise.judgments import Judgments
 from fairwise.learning import inputs
-from fairwise.learning.amounts import Amounts
 from fairwise.learning.large.table import is_in_parts
-from fairwise.learning.model import description
 from fairwise.learning.model.deterministic import Derandomization, best_deterministic_rule
-from fairwise.learning.model.draws import LabelPredictions
 from fairwise.learning.model.mixture import (
     Columns,
     Measurement,
@@ -38,6 +35,7 @@ from fairwise.learning.preparation import PreparedFit, PreparedProblem, prepare
 from fairwise.learning.problem import Problem
 from fairwise.learning.settings import count, share
 from fairwise.learning.solvers.solution import Solution
+from fairwise.learning.target import Target
 from fairwise.tables.columns import to_pandas, used_columns
 
 if TYPE_CHECKING:
@@ -47,27 +45,28 @@ Training: TypeAlias = tuple[PreparedProblem, Solution]
 """What a fit was made from, and what it found."""
 
 
-class FittedMixture(LabelPredictions, ClassifierMixin, BaseEstimator):
-    """A randomised classifier, its certificate, and the rules it was learned under; a subclass fits it."""
+class FittedModel(BaseEstimator):
+    """A mixture of classifiers, its certificate, and the rules it was learned under; a subclass fits it."""
 
     gamma: float
     eta: float | None
     weighting: Weighting
-    amounts_of_labels: Amounts | None = None  # what its labels are, where it is the model of a regressor
+    _target: Target
+    _rules_class: type[ModelRules] = ModelRules
 
     def set_solution(self, X: object, prepared: PreparedProblem, solution: Solution) -> Self:
         validate_data(self, X, skip_check_array=True)  # remembers the columns' names and number
-        self.classes_ = prepared.classes
+        self._target = prepared.target
         columns = X.columns.tolist() if isinstance(X, pd.DataFrame) else range(self.n_features_in_)
         self.features_ = used_columns(columns, prepared.settings.features)
         self._encoder, self._seed = prepared.encoder, prepared.seed
         self._column_kinds = None if self._encoder is not None else inputs.column_kinds(prepared.problem.points.rows)
         self._threshold: float | None = None
-        for told in ("derandomization_", "simplification_"):
-            self.__dict__.pop(told, None)
+        for name in ("derandomization_", "simplification_"):
+            self.__dict__.pop(name, None)
         # What the fit was made from, kept in memory for simplifying the model, never saved.
         self._training: Training | None = (prepared, solution)
-        self._set_mixture(Mixture(solution.classifiers, solution.weights, len(self.classes_)), solution.error)
+        self._set_mixture(Mixture(solution.classifiers, solution.weights, len(self._target.classes)), solution.error)
         return self
 
     @property
@@ -84,8 +83,9 @@ class FittedMixture(LabelPredictions, ClassifierMixin, BaseEstimator):
     def rules_(self) -> ModelRules:
         """The mixture as rules in words: ``print(model.rules_)``; in the file of a loaded model, too."""
         mixture, named = self._fitted("_mixture"), hasattr(self, "feature_names_in_")
-        kinds = getattr(self, "_column_kinds", None)  # pickles of 0.1.0 have none
-        return ModelRules.of(mixture, self._encoder, self._threshold, self.classes_, named=named, kinds=kinds)
+        return self._rules_class.of(
+            mixture, self._encoder, self._threshold, self._target.classes, named=named, kinds=self._column_kinds
+        )
 
     @property
     def columns_(self) -> pd.DataFrame:
@@ -97,7 +97,7 @@ class FittedMixture(LabelPredictions, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         if self._encoder is not None:
             return self._encoder.described()
-        kinds = pd.Series(getattr(self, "_column_kinds", None) or {}, dtype=object)
+        kinds = pd.Series(self._column_kinds or {}, dtype=object)
         return pd.DataFrame({"kind": kinds}).rename_axis("column")
 
     def explain(self, person: object, rules: ModelRules | None = None) -> Explanation:
@@ -125,14 +125,14 @@ class FittedMixture(LabelPredictions, ClassifierMixin, BaseEstimator):
                 "Save them beside it right after the fit, save('model.skops', prices='prices.parquet'), and load both: "
                 "load('model.skops', prices='prices.parquet')."
             )
-        return pd.DataFrame(prices)
+        return self._in_units(pd.DataFrame(prices), "price")
 
     @property
     def trajectory_(self) -> pd.DataFrame:
         """One row per round or iteration: error, max_violation, gap."""
         columns = self._fitted("_trajectory")
         index = pd.RangeIndex(1, 1 + len(columns["error"]), name="round")
-        return pd.DataFrame(columns, index=index, dtype=float)
+        return self._in_units(pd.DataFrame(columns, index=index, dtype=float), "error", "gap")
 
     @property
     def n_iter_(self) -> int:
@@ -148,7 +148,12 @@ class FittedMixture(LabelPredictions, ClassifierMixin, BaseEstimator):
         the slack of the ratio bound, that was asked for.
         """
         numbers = dict.fromkeys(("value", "limit", "price"), float)  # also where there is no rule
-        return pd.DataFrame(self._fitted("_group_rules")).astype({"rule": str, **numbers})
+        return self._in_units(pd.DataFrame(self._fitted("_group_rules")).astype({"rule": str, **numbers}), "price")
+
+    def _in_units(self, table: pd.DataFrame, *columns: str) -> pd.DataFrame:
+        """The table with these columns in units of the loss."""
+        unit = self._target.unit
+        return table if unit == 1.0 else table.assign(**{name: table[name] * unit for name in columns})
 
     def simplify(
         self,
@@ -205,7 +210,7 @@ class FittedMixture(LabelPredictions, ClassifierMixin, BaseEstimator):
         single.__dict__.pop("simplification_", None)
         before = single._measured().mean_answer_violation()
         allowed = before if mean_violation is None else float(mean_violation)
-        labels = label_words(self.classes_)
+        labels = label_words(self._target.classes)
         rule = best_deterministic_rule(
             prepared.problem, prepared.pairs, self._mixture, solution.pool, allowed, labels, prepared.oracle.constants()
         )
@@ -264,8 +269,9 @@ class FittedMixture(LabelPredictions, ClassifierMixin, BaseEstimator):
         return load(cls, path, trusted, prices)
 
     def to_onnx(self, *, missing: str = "") -> ModelProto:
-        """One ONNX graph from the people's own columns to ``probabilities`` ``(n, labels)``, as :meth:`predict_proba`.
+        """Return one ONNX graph from the people's own columns to what the model gives them.
 
+        That is ``probabilities`` ``(n, labels)``, as ``predict_proba``; or ``amounts`` ``(n, 1)``, as ``predict``.
         Each column is an input ``(n, 1)`` of its name: doubles for numbers, with NaN where one is missing, and text for
         everything else, with ``missing`` in its place. Needs the extra ``onnx``; ``docs/howto/onnx.md`` has an example.
         """
@@ -280,9 +286,9 @@ class FittedMixture(LabelPredictions, ClassifierMixin, BaseEstimator):
         self._mixture = mixture
         measured, gamma = self._measured(), float(self.gamma)
         values = self._row_values(measured)
-        certificate = measured.certificate(gamma, self.eta, self.weighting, error=error, amounts=self.amounts_of_labels)
-        exceeded = exceeded_limits(prepared.problem, values, prepared.settings.tol)
-        self.certificate_: Certificate = replace(certificate, warnings=(*certificate.warnings, *exceeded))
+        certificate = measured.certificate(gamma, self.eta, self.weighting, error=error)
+        warnings = *certificate.warnings, *exceeded_limits(prepared.problem, values, prepared.settings.tol)
+        self.certificate_: Certificate = replace(certificate, warnings=warnings, mean_error=self._mean_error())
         columns = measured.price_columns(gamma).items()  # lists of a Series are made at once, of its array one by one
         self._prices: Columns | None = {name: pd.Series(column).tolist() for name, column in columns}
         self._trajectory = solution.trajectory
@@ -293,6 +299,10 @@ class FittedMixture(LabelPredictions, ClassifierMixin, BaseEstimator):
         prepared, solution = self._after_fit()
         is_solution = self._threshold is None and self._mixture.weights is solution.weights
         return Measurement(prepared, solution, None if is_solution else self._probability(prepared.judged_rows))
+
+    def _mean_error(self) -> float:
+        """Training loss of the mean decisions, NaN where these are no decisions."""
+        return np.nan
 
     def _row_values(self, measured: Measurement) -> FloatArray:
         """The value of every row ``(len(problem),)``; those of pairs are known without asking about anyone else."""
@@ -314,10 +324,13 @@ class FittedMixture(LabelPredictions, ClassifierMixin, BaseEstimator):
         return twin
 
     def label_probabilities(self, X: object) -> FloatArray:
-        """As in :class:`LabelPredictions`; of trees only the columns that they look at are encoded."""
+        """Return the probabilities ``(n, k - 1)`` of all decisions but the first, ``(n,)`` of two.
+
+        Of trees only the columns that they look at are encoded.
+        """
         trees = self._fitted("_mixture").classifiers
         if self._encoder is None or not isinstance(trees, TreeClassifiers):
-            return super().label_probabilities(X)
+            return self._probability(self._rows(X))
         table = self._table(X)
         rows, mixture = self._encoder.unchanged(table), self._mixture
         if rows is None:
@@ -372,8 +385,10 @@ class FittedMixture(LabelPredictions, ClassifierMixin, BaseEstimator):
 
     def _html_repr(self) -> str:
         """What a notebook shows: scikit-learn's diagram and, once fitted, the model and what is proved about it."""
+        from fairwise.learning.model.description import to_html
+
         diagram: str = super()._html_repr()
-        return f"{diagram}{description.to_html(self)}" if self.__sklearn_is_fitted__() else diagram
+        return f"{diagram}{to_html(self)}" if self.__sklearn_is_fitted__() else diagram
 
     def _get_fitted_attr_html(self, doc_link: str = "") -> dict[str, Any]:  # noqa: ARG002
         """Nothing in the diagram: scikit-learn would evaluate every attribute, tables of judgments among them."""
@@ -398,17 +413,17 @@ class FittedMixture(LabelPredictions, ClassifierMixin, BaseEstimator):
                 "First come the training people, as a table; numbers are given by name: mean_violation=0.1."
             )
         validate_data(self, X, reset=False, skip_check_array=True)
-        settings = self.get_params(deep=False)
-        given = judgments, sample_weight, sensitive_features
-        prepared = prepare(settings, X, y, *given, encoder=self._encoder, amounts=self.amounts_of_labels)
-        if not np.array_equal(prepared.classes, self.classes_):
-            raise InputError(f"The outcomes are {prepared.classes.tolist()}, this model's {self.classes_.tolist()}.")
+        settings, classes = self.get_params(deep=False), self._target.classes
+        more = judgments, sample_weight, sensitive_features
+        prepared = prepare(settings, X, y, *more, encoder=self._encoder)
+        if not np.array_equal(prepared.classes, classes):
+            raise InputError(f"The outcomes are {prepared.classes.tolist()}, this model's {classes.tolist()}.")
         solution = solve_with_context(prepared)
         again = self._twin((prepared, solution))
         error, _ = again._reached(prepared.problem)
         measured = again._measured()
         here = measured.certificate(float(self.gamma), self.eta, self.weighting, error=error)
-        refuse_other_training(self.certificate_, here)
+        refuse_other_training(self.certificate_, here, self._target.unit)
         values = again._row_values(measured)
         refuse_other_groups(self._group_rules, group_rule_table(prepared.problem, values, solution))
         return prepared, solution

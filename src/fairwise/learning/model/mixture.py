@@ -15,13 +15,13 @@ from fairwise.constraints.certificate import EXCEEDED, Certificate
 from fairwise.constraints.groups import GroupRows
 from fairwise.constraints.pairs import PANEL, PairRows, Weighting, price_columns
 from fairwise.constraints.violations import PRECISION, excess
-from fairwise.learning.amounts import Amounts
 from fairwise.learning.oracles.base import Classifiers, FloatArray, Rows
 from fairwise.learning.oracles.linear import LinearClassifiers
 from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
 from fairwise.learning.preparation import PreparedProblem
 from fairwise.learning.problem import Problem
 from fairwise.learning.solvers.solution import Solution
+from fairwise.learning.target import Target
 
 # What is proved about a fitted model, and of which kind the proof is.
 
@@ -46,13 +46,13 @@ def certify(
     gamma: float,
     eta: float | None,
     weighting: Weighting,
+    target: Target,
     has_rules: bool = True,
-    amounts: Amounts | None = None,
     groups: GroupRows | None = None,
 ) -> Certificate:
     """Measure the mixture on the judged people (``favorable`` is ``(m,)``) and say what the solver proved.
 
-    Numbers are in the solver's units; sentences in those of the loss, where labels are ``amounts``.
+    Numbers are in the solver's units; sentences in those of the loss.
     """
     violations = rows.violations(favorable)
     judges = rows.answers["judge"].unique()
@@ -84,25 +84,23 @@ def certify(
         stopped=solution.stopped,
         max_classifiers=solution.max_classifiers,
         has_rules=has_rules,
-        grid_gap=amounts.grid_gap(solution, groups) if amounts is not None and exact else np.nan,
-        warnings=tuple(_warnings(solution, amounts)),
+        grid_gap=target.grid_gap(solution, groups) if exact else np.nan,
+        warnings=tuple(_warnings(solution, target)),
     )
 
 
-def _warnings(solution: Solution, amounts: Amounts | None = None) -> Iterator[str]:
+def _warnings(solution: Solution, target: Target) -> Iterator[str]:
     """What to know before using the model, each in a sentence or two."""
     if solution.stopped in _ENDED:
         reason, advice = _ENDED[solution.stopped]
         caveat = "" if solution.exact else ", as far as its oracle can tell"
         left = solution.error - max(solution.bound, 0.0)
-        unit = 1.0 if amounts is None else amounts.unit
-        gain = f"up to {unit * max(left, 0.0):.4f} of the error may be left to gain{caveat}"
+        gain = f"up to {target.unit * max(left, 0.0):.4f} of the error may be left to gain{caveat}"
         yield f"The search ended {reason}: {gain if left > -_ROUNDING else 'the rules are not kept yet'}. {advice}"
     if solution.constant_weight > _MOST:
         why = "larger gamma or eta allow more" if solution.exact else "or the search missed something better"
-        share = f"{solution.constant_weight:.0%}"
-        what = "label" if amounts is None else "amount"
-        yield f"One {what} for everyone is what decides {share} of the time: the rules leave little else ({why})."
+        decided = f"One {target.noun} for everyone is what decides {solution.constant_weight:.0%} of the time"
+        yield f"{decided}: the rules leave little else ({why})."
 
 
 def broken_rules(
@@ -238,10 +236,10 @@ class Measurement:
         weighting: Weighting,
         *,
         error: float | None = None,
-        amounts: Amounts | None = None,
     ) -> Certificate:
-        """Return what is proved; ``error`` is the solution's own unless another model is measured by it."""
-        return certify(
+        """Return what is proved, in units of the loss; ``error`` is the solution's unless another model is measured."""
+        target = self._prepared.target
+        certificate = certify(
             self._solution,
             self._prepared.pairs,
             error=self._solution.error if error is None else error,
@@ -251,9 +249,10 @@ class Measurement:
             eta=eta,
             weighting=weighting,
             has_rules=len(self._prepared.problem) > 0,
-            amounts=amounts,
+            target=target,
             groups=self._prepared.problem.groups,
         )
+        return target.in_units(certificate)
 
     def pair_values(self) -> FloatArray:
         """Return ``r_i - r_j`` of every pair that a budget limits."""

@@ -72,7 +72,7 @@ class ModelRules:
         *,
         named: bool,
         kinds: Mapping[str, str] | None = None,
-    ) -> ModelRules:
+    ) -> Self:
         """The rules of a fitted model; columns without names of their own are called x0, x1 and so on.
 
         ``kinds`` says of each column whether it is "number" or "text" where there is no encoder.

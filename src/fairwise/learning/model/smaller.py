@@ -87,14 +87,15 @@ def smaller_mixture(
     return Mixture(pool.classifiers.take(choice.which), choice.weights, mixture.n_labels), choice.error
 
 
-def refuse_other_training(fitted: Certificate, here: Certificate) -> None:
+def refuse_other_training(fitted: Certificate, here: Certificate, unit: float) -> None:
     """Refuse people, outcomes or judgments with which a model is not what its certificate says.
 
-    ``here`` is the certificate of the same model on what was given.
+    ``here`` is the certificate of the same model on what was given; errors are compared as shares of ``unit``.
     """
     for name in _MEASURED:
         known, now = getattr(fitted, name), getattr(here, name)
-        if not _same(known, now):
+        scale = unit if name == "error" else 1.0
+        if not _same(known / scale, now / scale):
             raise InputError(
                 f"These are not the people, outcomes, judgments and weights that this model was fitted to: its {name} "
                 f"is {known:.6g} in its certificate, and {now:.6g} with them."

@@ -11,6 +11,6 @@ from fairwise.loading import require
 
 require("onnx", "An ONNX graph")
 
-from fairwise.learning.onnx.mixture import amounts_to_onnx, to_onnx
+from fairwise.learning.onnx.mixture import to_onnx
 
-__all__ = ["amounts_to_onnx", "to_onnx"]
+__all__ = ["to_onnx"]

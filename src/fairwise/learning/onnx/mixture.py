@@ -17,43 +17,39 @@ from fairwise.learning.oracles.base import FloatArray
 from fairwise.learning.oracles.linear import LinearClassifiers
 from fairwise.learning.oracles.scikit_learn import FittedClassifiers
 from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
+from fairwise.learning.target import AmountTarget
 
 PROBABILITIES, AMOUNTS = "probabilities", "amounts"  # what graphs give
 
 if TYPE_CHECKING:
-    from fairwise.learning.amounts import Amounts
-    from fairwise.learning.model.fitted import FittedMixture
+    from fairwise.learning.model.fitted import FittedModel
 
 
-def to_onnx(model: FittedMixture, missing: str = "") -> onnx.ModelProto:
-    """The graph of probabilities; ``missing`` stands for a missing value in columns that are no numbers."""
-    graph = _begun(model, missing, PROBABILITIES, len(model.classes_))
-    others = _mixed(graph, _labels(graph, model, missing), model)
-    first = graph.add("Sub", np.array([[1.0]]), _last(graph, graph.add("CumSum", others, np.array(1))))
-    if len(model.classes_) > 2:  # a sum of rounded parts
-        first = graph.add("Max", first, np.array([[0.0]]))
-    graph.end(graph.add("Concat", first, others, axis=1))
-    return graph.model({"classes": json.dumps(model.classes_.tolist(), default=str)})
+def to_onnx(model: FittedModel, missing: str = "") -> onnx.ModelProto:
+    """Return the graph of probabilities, or of mean amounts ``(n, 1)`` added as ``problem.mean_value`` adds them.
 
-
-def amounts_to_onnx(model: FittedMixture, amounts: Amounts, missing: str = "") -> onnx.ModelProto:
-    """The graph of mean amounts ``(n, 1)``, added as :func:`~fairwise.learning.problem.mean_value` adds them."""
-    graph = _begun(model, missing, AMOUNTS, 1)
-    others = _mixed(graph, _labels(graph, model, missing), model)
-    sums = graph.add("CumSum", graph.add("Mul", others, amounts.values[None, 1:]), np.array(1))
-    share = graph.add("Min", graph.add("Max", _last(graph, sums), np.array([[0.0]])), np.array([[1.0]]))
-    scaled = graph.add("Mul", share, np.array([[amounts.high - amounts.low]]))
-    graph.end(graph.add("Add", scaled, np.array([[amounts.low]])))
-    return graph.model({"amounts": json.dumps([amounts.low, amounts.high])})
-
-
-def _begun(model: FittedMixture, missing: str, output: str, width: int) -> Graph:
+    ``missing`` stands for a missing value in columns that are no numbers.
+    """
+    target = model._target
+    output, width = (AMOUNTS, 1) if isinstance(target, AmountTarget) else (PROBABILITIES, len(target.classes))
     columns = _columns(model)
     _check_names(columns, model._encoder, missing, output)
-    return Graph(columns, output, width)
+    graph = Graph(columns, output, width)
+    others = _mixed(graph, _labels(graph, model, missing), model)
+    if isinstance(target, AmountTarget):
+        sums = graph.add("CumSum", graph.add("Mul", others, target.shares_of_range[None, 1:]), np.array(1))
+        share = graph.add("Min", graph.add("Max", _last(graph, sums), np.array([[0.0]])), np.array([[1.0]]))
+        scaled = graph.add("Mul", share, np.array([[target.high - target.low]]))
+        graph.end(graph.add("Add", scaled, np.array([[target.low]])))
+        return graph.model({"amounts": json.dumps([target.low, target.high])})
+    first = graph.add("Sub", np.array([[1.0]]), _last(graph, graph.add("CumSum", others, np.array(1))))
+    if width > 2:  # a sum of rounded parts
+        first = graph.add("Max", first, np.array([[0.0]]))
+    graph.end(graph.add("Concat", first, others, axis=1))
+    return graph.model({"classes": json.dumps(target.classes.tolist(), default=str)})
 
 
-def _labels(graph: Graph, model: FittedMixture, missing: str) -> str:
+def _labels(graph: Graph, model: FittedModel, missing: str) -> str:
     """Labels ``(n, k)`` that the classifiers of a mixture give, as doubles."""
     encoded = "" if model._encoder is None else _encoded(graph, model._encoder, missing)
     match model.classifiers_:
@@ -62,21 +58,15 @@ def _labels(graph: Graph, model: FittedMixture, missing: str) -> str:
         case LinearClassifiers() as linear:
             return _linear_labels(graph, encoded, linear)
         case FittedClassifiers() as fitted:
-            return estimator_labels(graph, encoded, missing, fitted, n_labels=len(model.classes_))
+            return estimator_labels(graph, encoded, missing, fitted, n_labels=len(model._target.classes))
         case other:
             raise InputError(f"{type(other).__name__} cannot be written as ONNX.")
 
 
-def _columns(model: FittedMixture) -> list[Values]:
+def _columns(model: FittedModel) -> list[Values]:
     if model._encoder is not None:
         return [Values(column.name, isinstance(column, CategoryColumn)) for column in model._encoder.columns]
-    kinds = getattr(model, "_column_kinds", None)
-    if kinds is None:
-        raise InputError(
-            "This model was saved by version 0.1, which did not keep which columns are text: fit it again to write it "
-            "as ONNX."
-        )
-    return [Values(name, kind == "text") for name, kind in kinds.items()]
+    return [Values(name, kind == "text") for name, kind in (model._column_kinds or {}).items()]
 
 
 def _check_names(columns: list[Values], encoder: TableEncoder | None, missing: str, output: str) -> None:
@@ -162,13 +152,13 @@ def _linear_labels(graph: Graph, rows: str, linear: LinearClassifiers) -> str:
     return graph.as_doubles(graph.add("ArgMax", padded, axis=2, keepdims=0))
 
 
-def _mixed(graph: Graph, labels: str, model: FittedMixture) -> str:
+def _mixed(graph: Graph, labels: str, model: FittedModel) -> str:
     """Probabilities of all labels but the first ``(n, labels - 1)`` from labels ``(n, k)``.
 
     A running sum, as its order is that of :class:`Mixture`.
     """
     given = graph.add("Unsqueeze", labels, np.array([2]))
-    is_this = graph.as_doubles(graph.add("Equal", given, np.arange(1.0, len(model.classes_))[None, None]))
+    is_this = graph.as_doubles(graph.add("Equal", given, np.arange(1.0, len(model._target.classes))[None, None]))
     sums = graph.add("CumSum", graph.add("Mul", is_this, model.weights_[None, :, None]), np.array(1))
     total = graph.add("Squeeze", _last(graph, sums), np.array([1]))
     others = graph.add("Min", total, np.array([[1.0]]))

@@ -1,18 +1,22 @@
-"""What a fitted model says of people: probabilities of labels, labels drawn by them, and how good these are."""
+"""Fitted models of labels and of amounts: what they predict, and what only one of them can do."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NoReturn
 
 import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
 
 from fairwise.errors import InputError
 from fairwise.learning import inputs
 from fairwise.learning.deduplication import row_keys, uniforms
-from fairwise.learning.labels import class_values
+from fairwise.learning.model.amount_rules import AmountRules
+from fairwise.learning.model.fitted import FittedModel
 from fairwise.learning.oracles.base import ClassArray, FloatArray, IntArray, Rows
+from fairwise.learning.preparation import PreparedFit
 from fairwise.learning.problem import mean_value
 from fairwise.learning.settings import DRAWS, LabelValues
+from fairwise.learning.target import AmountTarget, class_values
 
 
 def of_all_labels(probability: FloatArray) -> FloatArray:
@@ -55,30 +59,20 @@ def draw_labels(rows: Rows, seed: int, draw: str, probability: FloatArray, order
     return np.asarray(order[(drawn[:, None] >= reached).sum(axis=1)])
 
 
-class LabelPredictions:
-    """Predictions of a fitted mixture, which knows its ``classes_`` and the probabilities of labels for rows."""
+class FittedClassifier(ClassifierMixin, FittedModel):
+    """A fitted mixture that decides between labels."""
 
-    classes_: ClassArray
     favorable_label: object
     label_values: LabelValues | None
-    _seed: int
 
-    def _fitted(self, name: str) -> Any:
-        raise NotImplementedError
-
-    def _rows(self, X: object) -> Rows:
-        raise NotImplementedError
-
-    def _probability(self, rows: Rows) -> FloatArray:
-        raise NotImplementedError
+    @property
+    def classes_(self) -> ClassArray:
+        """The labels that may be decided, sorted."""
+        return np.asarray(self._fitted("_target").classes)
 
     def predict_proba(self, X: object) -> FloatArray:
         """Probability of each class, ``(n, k)``: how likely the mixture is to draw it."""
         return of_all_labels(self.label_probabilities(X))
-
-    def label_probabilities(self, X: object) -> FloatArray:
-        """As :meth:`Mixture.probabilities` has them: ``(n, k - 1)`` without the first label, ``(n,)`` of two."""
-        return self._probability(self._rows(X))
 
     def predict_value(self, X: object) -> FloatArray:
         """How well each person is treated, ``(n,)``: the probability of the favourable label, or the mean value."""
@@ -108,3 +102,45 @@ class LabelPredictions:
             return None if self.label_values is None else classes.tolist()[best_first(self.label_values, classes)[0]]
         place = inputs.favorable_class(self.favorable_label, self.label_values, classes)
         return None if place is None else classes.tolist()[place]
+
+
+class FittedRegressor(RegressorMixin, FittedModel):
+    """A fitted mixture that decides between the amounts of a grid, of which the mean is predicted."""
+
+    _target: AmountTarget
+    _rules_class = AmountRules
+
+    @property
+    def amounts(self) -> AmountTarget:
+        """The grid, its range, and what missing an amount costs."""
+        return self._fitted("_target")  # type: ignore[no-any-return]
+
+    @property
+    def amounts_(self) -> FloatArray:
+        """``(k,)`` the amounts of the grid."""
+        return self.amounts.classes
+
+    def predict(self, X: object) -> FloatArray:
+        """Return the mean amount of the mixture for each person ``(n,)``; people with equal columns get the same."""
+        return self.amounts.mean_amounts(self.label_probabilities(X))
+
+    def amount_probabilities(self, X: object) -> FloatArray:
+        """Return how likely the mixture draws each of ``amounts_`` ``(n, k)``; :meth:`predict` is its mean."""
+        return of_all_labels(self.label_probabilities(X))
+
+    def predict_value(self, X: object) -> FloatArray:
+        """Return how well each person is treated ``(n,)``: their amount as a share of the range, or 1 less it."""
+        return self.amounts.treatment(self.predict(X))
+
+    def derandomize(self, *_: object, **__: object) -> NoReturn:
+        """Refuse: what :meth:`predict` gives is no matter of chance."""
+        raise InputError(
+            "derandomize is for labels, which are drawn by lot. A model of amounts predicts the mean of its mixture, "
+            "which is no matter of chance already."
+        )
+
+    def _mean_error(self) -> float:
+        prepared, _ = self._after_fit()
+        assert isinstance(prepared, PreparedFit), "amounts are not read in blocks"
+        amounts = self.amounts.mean_amounts(self._probability(prepared.problem.points.rows)[prepared.people])
+        return float(np.average(self.amounts.person_losses(prepared.outcomes, amounts), weights=prepared.weights))
