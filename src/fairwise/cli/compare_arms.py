@@ -201,7 +201,7 @@ def _of_study(folder: Path, database: str | None, model: ModelOptions) -> _Given
     from fairwise.store.store import snapshot
     from fairwise.store.study_state import standing
     from fairwise.study.folder import OUTCOME, StudyFolder
-    from fairwise.study.stages import StudyState
+    from fairwise.study.settings import StudyState
     from fairwise.tables.files import with_dates
 
     study = StudyFolder.open(folder)
