@@ -127,13 +127,13 @@ def draw(
     description: str,
     *,
     height: float,
-    panel: Panel,
+    panel: Panel | None = None,
     paint: Callable[[Figure], list[Tooltip]],
     words: Words = ENGLISH,
 ) -> Drawing:
     """Let ``paint`` fill a figure and say which of its points carry values."""
-    notice = words.some_simulated(panel.n_simulated, panel.n_judges)
-    if panel.all_simulated:
+    notice = "" if panel is None else words.some_simulated(panel.n_simulated, panel.n_judges)
+    if panel is not None and panel.all_simulated:
         notice = words.translate("Simulated people: no real person was asked")
         title = words.translate("{title} (simulated people)").format(title=title)
     if notice:
