@@ -128,12 +128,13 @@ def draw(
     *,
     height: float,
     panel: Panel | None = None,
+    simulated: bool = False,
     paint: Callable[[Figure], list[Tooltip]],
     words: Words = ENGLISH,
 ) -> Drawing:
     """Let ``paint`` fill a figure and say which of its points carry values."""
     notice = "" if panel is None else words.some_simulated(panel.n_simulated, panel.n_judges)
-    if panel is not None and panel.all_simulated:
+    if simulated or (panel is not None and panel.all_simulated):
         notice = words.translate("Simulated people: no real person was asked")
         title = words.translate("{title} (simulated people)").format(title=title)
     if notice:
