@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from fairwise.auditing import Audit, Effects
     from fairwise.auditing.error_measure import Model
     from fairwise.auditing.influence import InfluenceTables
-    from fairwise.constraints.certificate import Certificate
-    from fairwise.constraints.new_people import HeldOutErrors
+    from fairwise.constraints.certificate import Certificate, HeldOutErrors
     from fairwise.constraints.pairs import FloatArray
     from fairwise.judgments import Judgments
     from fairwise.learning.model.rules import ModelRules

@@ -53,7 +53,7 @@ MEASURED_ONLY = (PairDesign.REPEAT.value, PairDesign.CHECK.value)
 
 
 class Judgments:
-    """What judges said about pairs of people: one row per judge, unordered pair, round and design.
+    """Answers of judges about pairs of people: one row per judge, unordered pair, round and design.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ class Judgments:
 
     @property
     def n_judges(self) -> int:
-        """How many judges there are."""
+        """Number of judges."""
         return len(self.judges)
 
     @property
@@ -267,7 +267,7 @@ class Judgments:
 
     @property
     def n_predicted(self) -> int:
-        """How many rows a model predicted, see :meth:`extended`."""
+        """Number of rows that a model predicted, see :meth:`extended`."""
         return int(self._checked.predicted.sum())
 
     def asked(self) -> Self:

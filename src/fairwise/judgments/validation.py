@@ -361,7 +361,7 @@ Rounds: TypeAlias = Literal["last", "all"]
 
 @dataclass(frozen=True)
 class Reading:
-    """How rows are read: whom a and b name, which designs only measure, which rounds count."""
+    """Options for reading rows: ids or positions, designs that only measure, rounds that count."""
 
     by: By
     measured_only: Iterable[str]
@@ -394,7 +394,7 @@ class CheckedTable:
 
     @cached_property
     def predicted(self) -> NDArray[np.bool_]:
-        """Which rows nobody gave, but a model of answers predicted."""
+        """Mask of the rows that a model predicted."""
         return np.asarray(self.frame["design"] == PairDesign.PREDICTED, dtype=bool)
 
     def only(self, rows: NDArray[np.bool_]) -> "CheckedTable":
@@ -455,7 +455,7 @@ def check(
 
 
 def _ids_in_a_column(frame: pd.DataFrame, people: People | None, ids: PeopleIds) -> str:
-    """What to do where the index of people has nobody whom the answers name, and a column has them all; or ""."""
+    """Return advice if a column of people, not the index, holds all ids of the answers; else ""."""
     if not isinstance(people, pd.DataFrame) or not {"a", "b"} <= set(frame.columns):
         return ""
     _, texts = encode(pd.concat([frame["a"], frame["b"]], ignore_index=True))

@@ -40,7 +40,7 @@ class Card:
     rows: tuple[Row, ...]
 
     def differences(self, other: Card) -> tuple[bool, ...]:
-        """Which rows of two cards of one study differ."""
+        """Return for each row whether the two cards differ."""
         return tuple(mine != theirs for mine, theirs in zip(self.rows, other.rows, strict=True))
 
 
@@ -303,7 +303,7 @@ class CheckQuestion:
 
     right: str
     meanings: Mapping[str, str]
-    """What each value means, for those who chose a wrong one."""
+    """Explanation of each value for people who chose a wrong one."""
 
     def explain(self, chosen: str | None) -> str:
         """Say what the chosen answer means; nothing if none was chosen."""

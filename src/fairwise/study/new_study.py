@@ -122,7 +122,7 @@ def _threshold_of_amounts(column: pa.ChunkedArray, amounts: NDArray[np.float64])
 
 
 def _cuts(column: pa.ChunkedArray) -> tuple[Codes, Codes]:
-    """Whose numbers are known, in their order, and where they can be cut in two parts that are large enough."""
+    """Return rows with a number in ascending order, and places where a cut leaves enough people on both sides."""
     nobody = np.empty(0, dtype=np.intp)
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
         return nobody, nobody
