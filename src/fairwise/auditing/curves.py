@@ -15,13 +15,8 @@ from threadpoolctl import threadpool_limits
 
 from fairwise.auditing.checkpoint import Checkpoint
 from fairwise.auditing.error_measure import ErrorMeasure
-<<<<<<< HEAD
 from fairwise.auditing.frontier import AMOUNT, PANEL, RATE, SHARE, VALUE, certified_row, followed_row
-from fairwise.auditing.provenance import checksum_of_settings, checksum_of_tables
-=======
-from fairwise.auditing.frontier import AMOUNT, PANEL, RATE, SHARE, VALUE, certified_row, followed_row, of_amounts
 from fairwise.auditing.provenance import checksum_of_code, checksum_of_settings, checksum_of_tables
->>>>>>> fd205461b13db6ca7d3e267e888c32f3dbb3f0fe
 from fairwise.errors import InputError
 from fairwise.learning.inputs import group_labels
 from fairwise.learning.large.first_pass import read_summary

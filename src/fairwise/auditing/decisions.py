@@ -57,11 +57,7 @@ class Labels:
             raise InputError("labels: a model of amounts has none; say what they are counted in by unit=.")
         grid, more = model.amounts_, model.larger_is_better
         favorable = None if more is None else len(grid) - 1 if more else 0
-<<<<<<< HEAD
-        return cls(tuple(f"{one:g}" for one in grid), favorable, tuple(map(float, model.amounts.treatment(grid))))
-=======
-        return cls(tuple(map(record_number, grid)), favorable, tuple(map(float, model.amounts.shares(grid))))
->>>>>>> fd205461b13db6ca7d3e267e888c32f3dbb3f0fe
+        return cls(tuple(map(record_number, grid)), favorable, tuple(map(float, model.amounts.treatment(grid))))
 
     @property
     def treated(self) -> str:
