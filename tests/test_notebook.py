@@ -15,7 +15,7 @@ from sklearn import config_context
 from fairwise import Judgments, PairwiseFairClassifier, audit, notebook
 from fairwise.constraints.certificate import Certificate
 from fairwise.datasets import make_people
-from fairwise.learning.model import description
+from fairwise.learning.model import card
 from fairwise.simulation import simulate_panel
 
 TAGS = {"div", "style", "section", "h4", "p", "ul", "li", "table", "thead", "tbody", "tr", "th", "td"}
@@ -114,7 +114,7 @@ def test_an_audit_shows_values_intervals_and_the_worst_pairs() -> None:
 def test_a_model_shows_scikit_learns_diagram_and_itself(fitted: dict[str, Any]) -> None:
     model: PairwiseFairClassifier = fitted["model"]
     html = model._repr_html_()
-    summary = description.to_html(model)
+    summary = card.to_html(model)
     assert html.endswith(summary)
     assert "sk-top-container" in html
     text = words(read(summary))
@@ -130,7 +130,7 @@ def test_group_rules_have_a_table_of_their_own(fitted: dict[str, Any]) -> None:
     outcome = pd.Series([0, 1, 1, 0] * (len(people) // 4), index=people.index)
     rule = PairwiseFairClassifier("tree", max_depth=1, group_constraints=[DemographicParity(difference_bound=0.1)])
     model = rule.fit(people, outcome, sensitive_features=group)
-    shown = numbers(read(description.to_html(model)))
+    shown = numbers(read(card.to_html(model)))
     assert {name: shown[name] for name in model.group_rules_["rule"]} == {
         name: f"{value:.4f}"
         for name, value in zip(model.group_rules_["rule"], model.group_rules_["value"], strict=True)
@@ -150,4 +150,4 @@ def test_a_loaded_model_is_shown_too(fitted: dict[str, Any], tmp_path: Path) -> 
     assert "prices_" not in dir(loaded)
     assert {"prices_", "weights_"} <= set(dir(fitted["model"]))
     assert "What is proved" in loaded._repr_html_()
-    assert ("Judgments", "24 of simulated judges") in description.facts(loaded)
+    assert ("Judgments", "24 of simulated judges") in card.facts(loaded)

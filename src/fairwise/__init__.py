@@ -13,9 +13,8 @@ if TYPE_CHECKING:
     from fairwise.auditing.frontier import frontier
     from fairwise.judgments import Answer, Judgments
     from fairwise.judgments.answer_model import AnswerModel
-    from fairwise.learning.estimator import PairwiseFairClassifier
+    from fairwise.learning.estimator import PairwiseFairClassifier, PairwiseFairRegressor
     from fairwise.learning.large.table import LargeTable
-    from fairwise.learning.regressor import PairwiseFairRegressor
     from fairwise.learning.solvers.regret_bound import promise
 
 __all__ = [
@@ -37,7 +36,7 @@ _HOME = {
     "Judgments": "fairwise.judgments",
     "LargeTable": "fairwise.learning.large.table",
     "PairwiseFairClassifier": "fairwise.learning.estimator",
-    "PairwiseFairRegressor": "fairwise.learning.regressor",
+    "PairwiseFairRegressor": "fairwise.learning.estimator",
     "audit": "fairwise.auditing",
     "frontier": "fairwise.auditing",
     "promise": "fairwise.learning.solvers.regret_bound",

@@ -14,7 +14,7 @@ from tests.support.operating import operating
 
 from fairwise.errors import InputError
 from fairwise.languages import Language
-from fairwise.learning.regressor import PairwiseFairRegressor
+from fairwise.learning.estimator import PairwiseFairRegressor
 from fairwise.store.fit_files import MODEL, PRICES, Fitted, job_folder
 from fairwise.store.jobs import find_job
 from fairwise.study.fit_choices import FitChoices

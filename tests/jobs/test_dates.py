@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 import pytest
-from fairwise.learning.any_model import load_model
 from tests.support.fitting import ASKED, answered, made_here, submitted
 from typer.testing import CliRunner
 
 from fairwise.cli.app import app
 from fairwise.jobs.score import score
+from fairwise.learning.model.files import load_model
 from fairwise.store.export import judgments
 from fairwise.store.fit_files import MODEL, job_folder
 from fairwise.store.store import Store

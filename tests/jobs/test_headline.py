@@ -20,9 +20,8 @@ from fairwise.auditing.splits import splits
 from fairwise.constraints.certificate import HeldOutErrors
 from fairwise.constraints.pairs import PairRows
 from fairwise.jobs.work import SPLITS
-from fairwise.learning.estimator import PairwiseFairClassifier
+from fairwise.learning.estimator import PairwiseFairClassifier, PairwiseFairRegressor
 from fairwise.learning.model.files import load_model
-from fairwise.learning.regressor import PairwiseFairRegressor
 from fairwise.store.export import judges, judgments
 from fairwise.store.fit_files import MODEL, REPORT, SCORES, SUMMARY, Fitted, job_folder
 from fairwise.store.store import Store

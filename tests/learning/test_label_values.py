@@ -23,7 +23,7 @@ from fairwise.auditing import held_out
 from fairwise.errors import InputError
 from fairwise.learning import inputs
 from fairwise.learning.settings import FitSettings
-from fairwise.learning.target import read_labels
+from fairwise.learning.target import read_target
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -267,13 +267,13 @@ def test_values_and_losses_belong_to_their_labels_in_random_settings() -> None:
         y = np.array([outcomes[k] for k in [*range(len(outcomes)), *rng.integers(0, len(outcomes), 8)]])
         params = learner(label_values=values, loss=loss).get_params(deep=False)
         try:
-            labels = read_labels(y, PEOPLE[: len(y)], FitSettings.of(params), None)
+            labels, codes = read_target(y, PEOPLE[: len(y)], FitSettings.of(params), None)
         except InputError:
             assert not set(outcomes) <= set(values) or len({type(name) is str for name in values}) > 1
             continue
         classes = labels.classes.tolist()
-        assert [classes[code] for code in labels.codes] == y.tolist()
-        for code, costs in zip(labels.codes, labels.losses, strict=True):
+        assert [classes[code] for code in codes] == y.tolist()
+        for code, costs in zip(codes, labels.costs(codes), strict=True):
             assert [loss.loc[classes[code], label] for label in classes] == costs.tolist()
         treated = np.array([1.0, 0.0] if labels.sign < 0 else [0.0, 1.0])
         if labels.values is not None:  # noqa: PD011
@@ -298,7 +298,7 @@ def test_numbered_labels_of_any_fold_are_right_or_refused(monkeypatch: pytest.Mo
         y = rng.permutation(np.repeat(in_fold, 5))
         settings = FitSettings.of(learner(label_values=values).get_params(deep=False))
         try:
-            labels = read_labels(y, PEOPLE[: len(y)], settings, None)
+            labels, codes = read_target(y, PEOPLE[: len(y)], settings, None)
         except InputError:
             refused[by_number] += 1
             assert in_fold != list(range(len(own))) or set(named) != set(in_fold)
@@ -306,7 +306,7 @@ def test_numbered_labels_of_any_fold_are_right_or_refused(monkeypatch: pytest.Mo
         treated = np.array([1.0, 0.0] if labels.sign < 0 else [0.0, 1.0])
         treated = treated if labels.values is None else labels.values  # noqa: PD011
         meant = [values[code if by_number else own[code]] for code in y.tolist()]
-        assert treated[labels.codes].tolist() == meant, (own, in_fold, named)
+        assert treated[codes].tolist() == meant, (own, in_fold, named)
         accepted[by_number] += 1
     assert min(accepted[True], accepted[False], refused[True], refused[False]) >= 10
 

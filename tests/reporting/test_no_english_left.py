@@ -19,7 +19,7 @@ from fairwise.auditing import effects, learned_effects
 from fairwise.datasets import make_people
 from fairwise.judgments import reliability
 from fairwise.learning.model import mixture
-from fairwise.learning.model.deterministic import _threshold_in_words
+from fairwise.learning.model.simpler import _threshold_in_words
 from fairwise.learning.settings import PARITIES, parity
 from fairwise.learning.target import AmountTarget, LabelTarget, Target
 from fairwise.reporting import findings

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from fairwise.auditing.error_measure import Model
     from fairwise.constraints.pairs import FloatArray
-    from fairwise.learning.estimator import PairwiseFairClassifier
-    from fairwise.learning.regressor import PairwiseFairRegressor
+    from fairwise.learning.estimator import PairwiseFairClassifier, PairwiseFairRegressor
 
     Codes = NDArray[np.integer[Any]]
 

@@ -13,8 +13,7 @@ from fairwise.judgments.reliability import wilson
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
-    from fairwise.learning.estimator import PairwiseFairClassifier
-    from fairwise.learning.regressor import PairwiseFairRegressor
+    from fairwise.learning.estimator import PairwiseFairClassifier, PairwiseFairRegressor
     from fairwise.learning.target import AmountTarget
 
     Model: TypeAlias = PairwiseFairClassifier | PairwiseFairRegressor

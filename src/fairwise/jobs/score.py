@@ -21,8 +21,8 @@ def score(model_file: Path, person: dict[str, Any], labels: dict[str, str], lang
     # Slow to load, and so only once visitors go first.
     import pandas as pd
 
+    from fairwise.learning.estimator import PairwiseFairRegressor
     from fairwise.learning.model.files import load_model
-    from fairwise.learning.regressor import PairwiseFairRegressor
     from fairwise.reporting.words import words_in
     from fairwise.tables.files import with_dates
     from fairwise.tables.rows import text_of

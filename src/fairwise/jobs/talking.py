@@ -12,7 +12,7 @@ from fairwise.auditing.arms import ARM, CONTROL, IN_ROOMS
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
 from fairwise.languages import SOURCE
-from fairwise.learning.regressor import PairwiseFairRegressor
+from fairwise.learning.estimator import PairwiseFairRegressor
 from fairwise.reporting.sentences import translated
 from fairwise.reporting.words import words_in
 from fairwise.store.fit_files import REPORTS

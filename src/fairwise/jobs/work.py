@@ -31,10 +31,9 @@ from fairwise.jobs.fit_data import MEANT, FitData
 from fairwise.jobs.talking import effects_in_words, talking_did
 from fairwise.judgments.answer_model import AnswerModel
 from fairwise.languages import SOURCE
-from fairwise.learning.estimator import PairwiseFairClassifier
-from fairwise.learning.model.deterministic import Derandomization
+from fairwise.learning.estimator import PairwiseFairClassifier, PairwiseFairRegressor
 from fairwise.learning.model.files import load_model
-from fairwise.learning.regressor import PairwiseFairRegressor
+from fairwise.learning.model.simpler import Derandomization
 from fairwise.learning.settings import bounded_error, parity
 from fairwise.learning.solvers.progress import raise_interrupts
 from fairwise.reporting import Findings, findings, write_report

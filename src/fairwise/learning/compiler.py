@@ -25,7 +25,7 @@ _log = logging.getLogger("fairwise")
 
 class _Announcement(Listener):
     def on_start(self, event: Event) -> None:
-        """Before a loop is compiled that was not in numba's cache."""
+        """Announce the compilation of a loop that was not in numba's cache."""
         if event.data["dispatcher"].py_func.__module__.startswith("fairwise."):
             _announce()
 

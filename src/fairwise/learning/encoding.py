@@ -67,7 +67,7 @@ class CategoryColumn:
 
 @dataclass(frozen=True)
 class TableEncoder:
-    """How each column of the training table is encoded."""
+    """Encoding of each column of the training table."""
 
     columns: tuple[NumberColumn | CategoryColumn, ...]
 

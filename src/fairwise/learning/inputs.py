@@ -1,4 +1,4 @@
-"""What a user gives to ``fit`` and ``predict``, checked and brought into one form."""
+"""Checks of what a user gives to ``fit`` and ``predict``, which bring it into one form."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def as_table(X: object, *, finite: bool = True) -> pd.DataFrame:
 
 
 def with_nan(table: pd.DataFrame) -> pd.DataFrame:
-    """The same with NaN wherever text is missing: scikit-learn takes None and pandas' NA for something else."""
+    """Return the table with NaN wherever text is missing: scikit-learn takes None and pandas' NA for something else."""
     texts = [
         name
         for name, column in table.items()
@@ -88,7 +88,7 @@ def with_nan(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def column_kinds(table: pd.DataFrame) -> dict[str, str]:
-    """What each column holds: "number" or "text"."""
+    """Return what each column holds: "number" or "text"."""
     numbers = pd.api.types.is_numeric_dtype
     return {str(name): "number" if numbers(column) else "text" for name, column in table.items()}
 

@@ -1,4 +1,4 @@
-"""From what a user gives to a problem and an oracle: checks, encoding, deduplication, rows."""
+"""Preparation of a problem and an oracle from what a user gives: checks, encoding, deduplication, rows."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def of_nobody() -> tuple[Judgments, PairRows]:
 
 @dataclass(frozen=True, eq=False)
 class PreparedProblem:
-    """What a certificate is measured on, and how to encode people later."""
+    """Problem that a certificate is measured on, and how to encode people later."""
 
     settings: FitSettings
     problem: Problem
@@ -153,7 +153,7 @@ def _is_pipeline(estimator: object) -> bool:
 
 
 def seed_of(random_state: object) -> int:
-    """None means 0: the same people get the same draws, unless someone asks for others."""
+    """Return the seed; None means 0: the same people get the same draws, unless someone asks for others."""
     if random_state is None:
         return 0
     try:

@@ -99,7 +99,7 @@ def scaled(values, fill, shift, scale, out):
 
 @numba.njit(cache=True, nogil=True)
 def scale_numbers(values, fill, shift, inverse, out):
-    """As :func:`scaled` where ``1 / scale`` is ``inverse`` and rounds nothing; returns whether all are finite."""
+    """Scale as :func:`scaled`, where ``1 / scale`` is ``inverse`` and rounds nothing; return whether all is finite."""
     finite = True
     for p in range(len(values)):
         x = ((fill if np.isnan(values[p]) else values[p]) - shift) * inverse
@@ -135,7 +135,7 @@ def add_votes(rows, columns, place, threshold, paid, out):
 
 @numba.njit(cache=True, nogil=True)
 def column_sums(values):
-    """How many values are missing; the least, the greatest and the sum of the others, the sum as two numbers.
+    """Count missing values; return the least, the greatest and the sum of the others, the sum as two numbers.
 
     Together they are exact to 100 bits and more: the same in any order of rows, once rounded.
     Several running sums keep what each addition rounds away (Knuth's two-sum).
@@ -189,7 +189,7 @@ def fill_number(values, centre, out):
 
 @numba.njit(cache=True, nogil=True)
 def places_marked(numbers, marks):
-    """Where in ``numbers`` those are whose last bits are marked; the length of ``marks`` is a power of two."""
+    """Return the places of numbers whose last bits are marked; the length of ``marks`` is a power of two."""
     places = np.empty(len(numbers), dtype=np.intp)
     last_bits = len(marks) - 1
     count = 0
@@ -201,7 +201,7 @@ def places_marked(numbers, marks):
 
 @numba.njit(cache=True, nogil=True)
 def label_codes(values, most):
-    """Which of the different whole numbers each is, in the order of their first places, and these numbers.
+    """Number the different whole numbers in the order of their first places; return codes and numbers.
 
     Of more than ``most`` different ones the last found takes the place of those that follow.
     """

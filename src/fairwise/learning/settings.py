@@ -91,7 +91,7 @@ def count(high: float = inf, *, optional: bool = False) -> AllowedNumber:
 
 
 DRAWS = AllowedWords(("independent", "shared"))
-"""How ``predict`` draws labels."""
+"""Ways in which ``predict`` draws labels."""
 
 _ALLOWED: dict[str, AllowedWords | AllowedNumber] = {
     "solver": AllowedWords(SOLVERS),
@@ -110,7 +110,7 @@ _ALLOWED: dict[str, AllowedWords | AllowedNumber] = {
     "verbose": AllowedNumber("whole number: 0, 1 or 2", high=2, whole=True),
     "nu": _positive(optional=True),
 }
-"""What is refused otherwise, in this order; settings that are no plain number or word have a check of their own."""
+"""Allowed values, checked in this order; settings that are no plain number or word have a check of their own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +146,7 @@ class FitSettings:
 
     @classmethod
     def of(cls, params: Params) -> FitSettings:
-        """From an estimator's parameters; the first setting that is not allowed is refused, by name and value."""
+        """Check an estimator's parameters; refuse the first one that is not allowed, by name and value."""
         if "grid" in params:
             _check_amounts(params)
         else:

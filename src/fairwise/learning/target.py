@@ -49,13 +49,13 @@ class Target(ABC):
     """
 
     unit: float = 1.0
-    """What a cost of 1 is in units of the loss that users see."""
+    """Cost of 1 in units of the loss that users see."""
 
     noun: str = "label"
-    """What one decision is called in sentences."""
+    """Name of one decision in sentences."""
 
     suffix: str = ""
-    """What the name of a hypothesis class says about the decisions."""
+    """Words about the decisions in the name of a hypothesis class."""
 
     classes: ClassArray
     """``(k,)`` the decisions, in sorted order."""
@@ -87,7 +87,7 @@ class Target(ABC):
         """Statistical rules as rows about points."""
 
     def grid_gap(self, solution: Solution, groups: GroupRows | None) -> float:  # noqa: ARG002
-        """By how much decisions between those of the target could lower the bound, as a share of the unit."""
+        """Return how much decisions between those of the target could lower the bound, as a share of the unit."""
         return np.nan
 
     def in_units(self, certificate: Certificate) -> Certificate:
@@ -142,7 +142,7 @@ class LabelTarget(Target):
         weights: FloatArray,
         placed: Placement,
     ) -> GroupRows:
-        """Of two labels about label 1, of more about "the label is this one" for each asked."""
+        """Return rules about label 1 of two, of more labels about "the label is this one" for each asked."""
         size, names = len(placed.points.error_cost), self.classes.tolist()
         self._refuse_impossible(moments)
         parts = []
@@ -177,7 +177,7 @@ class LabelTarget(Target):
         return GroupRows.joined(parts)
 
     def _values_for(self, moments: Sequence[object]) -> FloatArray:
-        """How good each label is, for rules about that; refuse others than of the mean value."""
+        """Return how good each label is, for rules about that; refuse others than of the mean value."""
         for moment in moments:
             if type(moment).__name__ != "DemographicParity":
                 raise InputError(
@@ -305,7 +305,7 @@ class AmountTarget(Target):
         return np.asarray(np.abs(outcomes - amounts) ** (2 if self.loss == "squared" else 1))
 
     def grid_gap(self, solution: Solution, groups: GroupRows | None) -> float:
-        """By how much the bound could be lower for trees with any amounts of the range, at most; as a share of a unit.
+        """Return how much lower the bound could be for trees with any amounts of the range, as a share of a unit.
 
         Rounded to the grid, a mixture of such trees has a loss that is higher by at most the rounding, and breaks the
         rule of a group by at most what rounding adds there, for which the multipliers that prove the bound charge. Nor
@@ -319,7 +319,7 @@ class AmountTarget(Target):
         return self._rounding(self.loss) / self.unit + min(charged, solution.bound - solution.plain_error)
 
     def _rounding(self, loss: str) -> float:
-        """By how much drawing from two neighbours with the mean between them raises a loss, at most."""
+        """Return how much drawing from two neighbours with the mean between them raises a loss at most."""
         step = (self.high - self.low) / (self.size - 1)
         return step**2 / 4 if loss == "squared" else step / 2
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
     from fairwise.auditing.findings import Findings
-    from fairwise.learning.model.deterministic import Derandomization
+    from fairwise.learning.model.simpler import Derandomization
     from fairwise.reporting.drawing import Drawing
     from fairwise.reporting.words import Words
 

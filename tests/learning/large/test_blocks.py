@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairwise.learning import row_kernels
-from fairwise.learning.large.blocks import ArrowBlock, Block, FrameBlock
+from fairwise.learning.large.passes import ArrowBlock, Block, FrameBlock
 
 TABLE = pd.DataFrame(
     {

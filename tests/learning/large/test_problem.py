@@ -18,7 +18,7 @@ from fairlearn.reductions import (
 from fairwise import Judgments, LargeTable, PairwiseFairClassifier
 from fairwise.constraints.groups import GroupRows
 from fairwise.learning.large import passes
-from fairwise.learning.large.cells import histogram
+from fairwise.learning.large.counting import histogram
 from fairwise.learning.large.first_pass import read_summary
 from fairwise.learning.oracles.linear import LinearClassifiers
 

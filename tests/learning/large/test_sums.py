@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairwise.learning import row_kernels
-from fairwise.learning.large.blocks import FrameBlock
+from fairwise.learning.large.passes import FrameBlock
 from fairwise.learning.large.sums import block_sums
 
 numbers = st.integers(-(10**15), 10**15).map(lambda value: value / 1000) | st.just(np.nan)

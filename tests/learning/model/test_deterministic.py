@@ -14,8 +14,8 @@ from tests.support.listed_decisions import Decisions
 
 from fairwise import PairwiseFairClassifier
 from fairwise.errors import InputError
-from fairwise.learning.model.deterministic import best_deterministic_rule
 from fairwise.learning.model.mixture import Mixture
+from fairwise.learning.model.simpler import best_deterministic_rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable

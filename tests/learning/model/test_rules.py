@@ -35,7 +35,7 @@ from fairwise import Judgments, PairwiseFairClassifier
 from fairwise.datasets import load_adult, load_compas, load_german_credit
 from fairwise.errors import InputError
 from fairwise.learning.encoding import CategoryColumn, NumberColumn, TableEncoder
-from fairwise.learning.model import tree_rules
+from fairwise.learning.model import classifier_rules
 from fairwise.learning.model.mixture import Mixture
 from fairwise.learning.model.rules import ModelRules
 from fairwise.learning.oracles.scikit_learn import FittedClassifiers, linear_scores
@@ -146,7 +146,7 @@ def test_merged_and_separate_trees_say_the_same(monkeypatch: pytest.MonkeyPatch)
     assert model.rules_.regions is not None
     separate_lines = sum(len(rule.lines()) for _, rule in model.rules_)
     assert len(model.rules_.regions.lines()) < separate_lines + 2 * len(model.rules_)
-    monkeypatch.setattr(tree_rules, "_MOST_STEPS", 0)
+    monkeypatch.setattr(classifier_rules, "_MOST_STEPS", 0)
     separate = assert_same(model, crowd)
     assert "by lot among" in separate.lead
     assert "merged" not in separate.lead

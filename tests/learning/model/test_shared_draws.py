@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from fairwise.learning.model import draws
+from fairwise.learning.model import predictions
 
 
 def test_shared_draws_of_several_labels_keep_what_is_promised(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -22,14 +22,14 @@ def test_shared_draws_of_several_labels_keep_what_is_promised(monkeypatch: pytes
         value = np.array([values[label] for label in classes.tolist()])
         chances = rng.dirichlet(np.ones(k), size=2).round(2)
         chances[:, 0] += 1.0 - chances.sum(axis=1)
-        order = draws.best_first(values, classes)
+        order = predictions.best_first(values, classes)
         others = chances[:, 1] if k == 2 else chances[:, 1:]
         ends = np.unique(np.clip([0.0, 1.0, *np.cumsum(chances[:, order], axis=1).ravel(), *chances.ravel()], 0.0, 1.0))
         differ, distance, reached = 0.0, 0.0, np.zeros((2, k))
         for low, high in pairwise(ends):
             number = (low + high) / 2
-            monkeypatch.setattr(draws, "uniforms", lambda keys, number=number: np.full(len(keys), number))
-            one, other = draws.draw_labels(np.zeros((2, 1)), 0, "shared", others, order)
+            monkeypatch.setattr(predictions, "uniforms", lambda keys, number=number: np.full(len(keys), number))
+            one, other = predictions.draw_labels(np.zeros((2, 1)), 0, "shared", others, order)
             differ += (high - low) * (one != other)
             distance += (high - low) * abs(value[one] - value[other])
             reached[0, one] += high - low

@@ -9,14 +9,14 @@ import numpy as np
 import pandas as pd
 
 from fairwise.learning.encoding import TableEncoder
+from fairwise.learning.model.classifier_rules import TreeRule, encoded_columns, simplified
 from fairwise.learning.model.questions import Is, IsMissing, Wording
-from fairwise.learning.model.tree_rules import TreeRule, encoded_columns, simplified
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fairwise.learning.model.classifier_rules import Node
     from fairwise.learning.model.questions import Person
-    from fairwise.learning.model.tree_rules import Node
 
 PEOPLE, PROGRAM = Wording(("no", "yes"), exact=False), Wording(("no", "yes"))
 FORMS: dict[str, Callable[[object, str], bool]] = {

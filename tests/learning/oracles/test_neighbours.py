@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairwise.learning.oracles import neighbours as module
+from fairwise.learning.oracles import descent as module
 from fairwise.learning.oracles.base import FloatArray, IntArray
-from fairwise.learning.oracles.descent import DescentOracle
+from fairwise.learning.oracles.descent import DescentOracle, Neighbours
 from fairwise.learning.oracles.descent_kernels import Columns, scores
 from fairwise.learning.oracles.line_kernels import labels_after
 from fairwise.learning.oracles.linear import LinearClassifiers, RegressionOracle
-from fairwise.learning.oracles.neighbours import Neighbours
 
 
 def example(seed: int, n: int = 60) -> tuple[FloatArray, FloatArray, IntArray, FloatArray]:

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler, TargetEncoder
 from sklearn.tree import DecisionTreeClassifier
 
-from fairwise.learning.oracles.repeated_fits import RepeatedFits, looks_at_rows_only, may_begin_anywhere
+from fairwise.learning.oracles.scikit_learn import RepeatedFits, looks_at_rows_only, may_begin_anywhere
 
 N = 80
 

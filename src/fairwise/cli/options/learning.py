@@ -305,8 +305,7 @@ class TrainingData:
 
     def model(self) -> Any:
         """Return a model with these settings, not fitted yet: a classifier, or of amounts a regressor."""
-        from fairwise.learning.estimator import PairwiseFairClassifier
-        from fairwise.learning.regressor import PairwiseFairRegressor
+        from fairwise.learning.estimator import PairwiseFairClassifier, PairwiseFairRegressor
 
         return (PairwiseFairRegressor if self.of_amounts else PairwiseFairClassifier)(**self.settings)
 

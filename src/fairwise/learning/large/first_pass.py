@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from fairwise.errors import InputError, JudgmentsError, some, warn
 from fairwise.learning.encoding import CategoryColumn, NumberColumn, TableEncoder, fill_of, scale_of
-from fairwise.learning.large.blocks import Block
-from fairwise.learning.large.passes import Span, compute, over_spans
+from fairwise.learning.large.passes import Block, Span, compute, over_spans
 from fairwise.learning.large.sums import CATEGORY, MISSING, NUMBER, Key, NumberSums, Sums, block_sums, centres_of
 from fairwise.learning.oracles.base import ClassArray, FloatArray, IntArray
 from fairwise.learning.oracles.linear import RegressionTerms, pseudo_inverse
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from fairwise.learning.large.table import LargeTable
 
 JudgedRows = tuple[IntArray, IntArray, pd.DataFrame]
-"""Which of the judged people are in some blocks, in which rows of the table, and those rows."""
+"""Positions of judged people, their rows' numbers in the table, and those rows."""
 
 _LEAST_SPREAD = 1e-150
 
@@ -56,7 +55,7 @@ class TableSummary:
     """Their names, or one empty one."""
 
     cell_people: FloatArray
-    """How many people there are of each group and outcome, ``(G F,)``: cell ``F g + y``."""
+    """Number of people of each group and outcome, ``(G F,)``: cell ``F g + y``."""
 
     cell_means: FloatArray
     """The mean encoded row of each cell with a 1 in front, ``(G F, 1 + d)``; 0 where nobody is."""
@@ -65,7 +64,7 @@ class TableSummary:
     """The encoded rows of the first block."""
 
     def regression_terms(self, judged_rows: FloatArray, more: FloatArray) -> RegressionTerms:
-        """What a game against the regression needs of everyone, where outcomes make labels cost ``more`` ``(F, …)``.
+        """Return what a game against the regression needs, where outcomes make labels cost ``more`` ``(F, …)``.
 
         That is by how much each label but the first costs more than the first, one number where there are two.
         """
@@ -129,7 +128,7 @@ class JudgedIds:
 
     @cached_property
     def _may_be(self) -> NDArray[np.bool_]:
-        """By the last bits of a number, whether any of the ids ends so: only then it is looked up, as few others do."""
+        """Whether any id ends in these last bits: only then a number is looked up, as few others do."""
         marks = np.zeros(1 << (16 * len(self.ids)).bit_length(), dtype=bool)
         marks[self.ids.to_numpy() & (len(marks) - 1)] = True
         return marks
@@ -139,7 +138,7 @@ class JudgedIds:
         return pd.Index([text_of(value) for value in self.ids], dtype=object)
 
     def among(self, block: Block) -> tuple[IntArray, IntArray]:
-        """Which of the ids are in this block, and in which of its rows."""
+        """Return which of the ids are in this block, and in which of its rows."""
         if not len(self.ids):
             return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
         if not (self.by_position or block.has_ids):

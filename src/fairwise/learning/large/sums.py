@@ -1,4 +1,4 @@
-"""What the first pass adds up: everything that encoding, scaling and the regression need to know of all rows.
+"""Sums of the first pass: everything that encoding, scaling and the regression need to know of all rows.
 
 How a column will be encoded is known only when all rows have been seen, so sums are taken of raw features: 1, every
 number minus a provisional centre, a mark where it is missing, a mark for each category. Encoded features are linear in
@@ -19,7 +19,7 @@ from fairwise.errors import InputError, quote
 from fairwise.learning import row_kernels
 from fairwise.learning.encoding import LARGEST_EXACT, MAX_CATEGORIES, numbers_of
 from fairwise.learning.inputs import refuse_times
-from fairwise.learning.large.blocks import Block
+from fairwise.learning.large.passes import Block
 from fairwise.learning.oracles.base import FloatArray, IntArray
 from fairwise.learning.target import MOST_LABELS
 from fairwise.tables.columns import PLURALS, Kind, kind_of
@@ -38,7 +38,7 @@ Cell = tuple[Label, str]
 
 @dataclass(frozen=True, eq=False)
 class NumberSums:
-    """Of one column: whether it holds numbers, their least and greatest, and their sum as two floats."""
+    """Sums of one column: whether it holds numbers, their least and greatest, and their sum as two floats."""
 
     kind: Kind | None  # None where nothing is there that could tell
     n_missing: int
@@ -117,7 +117,7 @@ class Sums:
         )
 
     def _widen(self, keys: list[Key]) -> Sums:
-        """The same sums for more raw features, which are 0 in all of these rows."""
+        """Return the sums for more raw features, which are 0 in all of these rows."""
         if keys == self.keys:
             return self
         place = {key: 1 + i for i, key in enumerate(keys)}
@@ -228,7 +228,7 @@ def _read(block: Block, name: str) -> ColumnRead:
 
 
 def _cells(block: Block, outcome: str, groups: str | None) -> tuple[IntArray, list[Cell]]:
-    """In which cell each row is, and outcome and group of each cell."""
+    """Return the cell of each row, and the outcome and group of each cell."""
     label, labels = _labels(block, outcome)
     if groups is None:
         return label, [(value, "") for value in labels]

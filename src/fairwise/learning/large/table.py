@@ -91,7 +91,7 @@ class LargeTable:
 
     @property
     def name(self) -> str:
-        """What errors call it."""
+        """Name in error messages."""
         return fspath(self.source) if isinstance(self.source, str | PathLike) else "people"
 
     def read_only(self, columns: Sequence[str], *, id: str | None) -> None:  # noqa: A002
@@ -99,7 +99,7 @@ class LargeTable:
         self._only, self.id = tuple(columns), id
 
     def only_features(self, features: Sequence[str] | None) -> LargeTable:
-        """The same table, of which only these columns are learned from; None: all that are."""
+        """Return the table with only these columns to learn from; None: all of them."""
         if features is None:
             return self
         used = tuple(used_columns(self.features, features))
@@ -121,7 +121,7 @@ class LargeTable:
         return tuple(name for name in (header if self._only is None else self._only) if name not in others)
 
     def kind_of(self, column: str) -> str:
-        """What a column of a Parquet file holds: "integer", "number", "boolean" or "text"."""
+        """Return what a column of a Parquet file holds: "integer", "number", "boolean" or "text"."""
         if column not in self.header:
             return "text"
         arrow_type = self._schema.field(column).type

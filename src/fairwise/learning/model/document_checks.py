@@ -22,7 +22,7 @@ from fairwise.learning.settings import LOSSES, MOST_AMOUNTS, PARITIES, Params
 from fairwise.learning.target import AmountTarget
 
 Document = dict[str, Any]
-"""What a file holds, by name."""
+"""Content of a model file by name."""
 
 _ROUNDING = 1e-6  # by how much the weights of a mixture may miss 1
 

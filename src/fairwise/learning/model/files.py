@@ -27,16 +27,14 @@ from fairwise.constraints.certificate import Certificate
 from fairwise.constraints.violations import STATUSES
 from fairwise.errors import ModelFileError, ModelKindError, ModelVersionWarning, warn
 from fairwise.learning.encoding import TableEncoder
-from fairwise.learning.estimator import PairwiseFairClassifier
-from fairwise.learning.model.deterministic import Derandomization
+from fairwise.learning.estimator import PairwiseFairClassifier, PairwiseFairRegressor
 from fairwise.learning.model.document_checks import Document, check_amounts, check_document, members_of, trusted_types
 from fairwise.learning.model.mixture import Columns, Mixture
-from fairwise.learning.model.smaller import Simplification
+from fairwise.learning.model.simpler import Derandomization, Simplification
 from fairwise.learning.oracles.base import Classifiers
 from fairwise.learning.oracles.linear import LinearClassifiers
 from fairwise.learning.oracles.scikit_learn import FittedClassifiers, pack
 from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
-from fairwise.learning.regressor import PairwiseFairRegressor
 from fairwise.learning.target import AmountTarget, label_target
 from fairwise.tables.files import check_parquet, read_parquet
 from fairwise.tables.output import write_whole
@@ -284,7 +282,7 @@ def _from_pairs(value: Any) -> Any:
 
 
 def _unpacked(path: str | PathLike[str]) -> bytes:
-    """The same archive with nothing packed, so that whoever reads it gets no more than its entries say of themselves.
+    """Return the archive uncompressed, so that reading it takes no more memory than its entries declare.
 
     Python unpacks an entry that is read at once as far as it goes, and looks at its size only then. Piece by piece it
     stops there, but only of what is packed by deflate.

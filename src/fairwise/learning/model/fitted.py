@@ -18,7 +18,6 @@ from fairwise.errors import InputError, NotKeptError
 from fairwise.judgments import Judgments
 from fairwise.learning import inputs
 from fairwise.learning.large.table import is_in_parts
-from fairwise.learning.model.deterministic import Derandomization, best_deterministic_rule
 from fairwise.learning.model.mixture import (
     Columns,
     Measurement,
@@ -28,7 +27,14 @@ from fairwise.learning.model.mixture import (
     group_rule_table,
 )
 from fairwise.learning.model.rules import Explanation, ModelRules, label_words, table_of_one, values_of
-from fairwise.learning.model.smaller import Simplification, refuse_other_groups, refuse_other_training, smaller_mixture
+from fairwise.learning.model.simpler import (
+    Derandomization,
+    Simplification,
+    best_deterministic_rule,
+    refuse_other_groups,
+    refuse_other_training,
+    smaller_mixture,
+)
 from fairwise.learning.oracles.base import Classifiers, FloatArray, Rows
 from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
 from fairwise.learning.preparation import PreparedFit, PreparedProblem, prepare
@@ -42,7 +48,7 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
 Training: TypeAlias = tuple[PreparedProblem, Solution]
-"""What a fit was made from, and what it found."""
+"""Problem and solution of a fit."""
 
 
 class FittedModel(BaseEstimator):
@@ -76,7 +82,7 @@ class FittedModel(BaseEstimator):
 
     @property
     def weights_(self) -> FloatArray:
-        """How often each classifier decides."""
+        """Weight of each classifier: how often it decides."""
         return self._fitted("_mixture").weights  # type: ignore[no-any-return]
 
     @property
@@ -114,7 +120,7 @@ class FittedModel(BaseEstimator):
 
     @property
     def prices_(self) -> pd.DataFrame:
-        """What each judgment costs and what became of it: judge, a, b, answer, price, violation, excess, status.
+        """Table of what each judgment costs: judge, a, b, answer, price, violation, excess, status.
 
         A model that was loaded has none, unless :meth:`load` is told where they were saved.
         """
@@ -136,7 +142,7 @@ class FittedModel(BaseEstimator):
 
     @property
     def n_iter_(self) -> int:
-        """How many rounds or iterations the solver took."""
+        """Number of rounds or iterations of the solver."""
         return len(self._fitted("_trajectory")["error"])
 
     @property
@@ -368,7 +374,7 @@ class FittedModel(BaseEstimator):
         return self._decided(self._mixture.probabilities(rows))
 
     def _decided(self, probability: FloatArray) -> FloatArray:
-        """The same, or 0 and 1 where a threshold decides for certain."""
+        """Return the probability, or 0 and 1 where a threshold decides for certain."""
         return probability if self._threshold is None else (probability >= self._threshold).astype(float)
 
     def _fitted(self, name: str) -> Any:
@@ -384,20 +390,20 @@ class FittedModel(BaseEstimator):
         return self._training
 
     def _html_repr(self) -> str:
-        """What a notebook shows: scikit-learn's diagram and, once fitted, the model and what is proved about it."""
-        from fairwise.learning.model.description import to_html
+        """Return scikit-learn's diagram and, once fitted, the model and its certificate."""
+        from fairwise.learning.model.card import to_html
 
         diagram: str = super()._html_repr()
         return f"{diagram}{to_html(self)}" if self.__sklearn_is_fitted__() else diagram
 
     def _get_fitted_attr_html(self, doc_link: str = "") -> dict[str, Any]:  # noqa: ARG002
-        """Nothing in the diagram: scikit-learn would evaluate every attribute, tables of judgments among them."""
+        """Return nothing: scikit-learn would evaluate every attribute, tables of judgments among them."""
         return {}
 
     def _training_with(
         self, X: object, y: object, judgments: Judgments | None, sample_weight: object, sensitive_features: object
     ) -> tuple[PreparedFit, Solution]:
-        """What the fit was made from and what it found; where that is given again, found again."""
+        """Return problem and solution of the fit, solved again where its data are given again."""
         if X is None:
             if any(part is not None for part in (y, judgments, sample_weight, sensitive_features)):
                 raise InputError("Give the training people, too: people, outcome, judgments=…; or nothing after a fit.")
@@ -432,5 +438,5 @@ class FittedModel(BaseEstimator):
         return hasattr(self, "_mixture")
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the training people: they are nobody's business but the fit's."""
+        """Leave out the training people: a pickle must not carry them."""
         return {**super().__getstate__(), "_training": None}

@@ -90,7 +90,7 @@ def certify(
 
 
 def _warnings(solution: Solution, target: Target) -> Iterator[str]:
-    """What to know before using the model, each in a sentence or two."""
+    """Yield warnings for users of the model, each in a sentence or two."""
     if solution.stopped in _ENDED:
         reason, advice = _ENDED[solution.stopped]
         caveat = "" if solution.exact else ", as far as its oracle can tell"

@@ -10,8 +10,8 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from fairwise.errors import InputError
 from fairwise.learning import inputs
 from fairwise.learning.deduplication import row_keys, uniforms
-from fairwise.learning.model.amount_rules import AmountRules
 from fairwise.learning.model.fitted import FittedModel
+from fairwise.learning.model.rules import AmountRules
 from fairwise.learning.oracles.base import ClassArray, FloatArray, IntArray, Rows
 from fairwise.learning.preparation import PreparedFit
 from fairwise.learning.problem import mean_value
@@ -29,7 +29,7 @@ def of_all_labels(probability: FloatArray) -> FloatArray:
 def treatment(
     probability: FloatArray, label_values: LabelValues | None, favorable_label: object, classes: ClassArray
 ) -> FloatArray:
-    """How well people are treated ``(n,)``: the mean value of their labels, or the probability of the favourable."""
+    """Return how well people are treated ``(n,)``: mean value of their labels, or probability of the favourable one."""
     if label_values is not None:
         return mean_value(probability, class_values(label_values, classes))
     if favorable_label is None:
@@ -75,7 +75,7 @@ class FittedClassifier(ClassifierMixin, FittedModel):
         return of_all_labels(self.label_probabilities(X))
 
     def predict_value(self, X: object) -> FloatArray:
-        """How well each person is treated, ``(n,)``: the probability of the favourable label, or the mean value."""
+        """Return how well each person is treated ``(n,)``: probability of the favourable label, or mean value."""
         return treatment(self.label_probabilities(X), self.label_values, self.favorable_label_, self.classes_)
 
     def predict(self, X: object, draw: str = "independent") -> ClassArray:

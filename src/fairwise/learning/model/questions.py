@@ -20,7 +20,7 @@ _SHORT = 8  # so many characters of a number are read at a glance
 
 @dataclass(frozen=True)
 class Wording:
-    """How columns, labels and numbers are written.
+    """Format of columns, labels and numbers.
 
     Where ``exact``, so that a program can read them back: numbers with all their digits, and whatever is not one plain
     word in quotation marks, as in JSON. Otherwise for people: long numbers are rounded to four digits.
@@ -54,7 +54,7 @@ class Wording:
         return self.decimal(text if self.exact or len(text) <= _SHORT else f"{value:.4g}")
 
     def value(self, column: str, value: float | str | None) -> str:
-        """What is known of a person in a column."""
+        """Format a person's value in a column."""
         if value is None:
             return self.say("missing")
         if isinstance(value, str):
@@ -69,7 +69,7 @@ class Wording:
         return duration_text(value, exact=self.exact) if column in self.times else self.number(value)
 
     def share(self, value: float) -> str:
-        """In percent and, where ``exact``, the very number."""
+        """Format a share in percent and, where ``exact``, also as the very number."""
         percent = f"{self.decimal(f'{100 * value:.1f}')} %"
         return f"{percent} ({self.number(value)})" if self.exact else percent
 
@@ -81,7 +81,7 @@ def quoted(text: str) -> str:
 
 @dataclass(frozen=True)
 class Known:
-    """What answers tell about one column: a number in ``(low, high]``, a category or which ones not, missing or not."""
+    """Knowledge of one column from answers: a number in ``(low, high]``, a category or which not, missing or not."""
 
     low: float = -inf
     high: float = inf
@@ -200,7 +200,7 @@ class IsMissing:
 
 @dataclass(frozen=True)
 class Each:
-    """How many units a number is above another: ``(x - above) / unit``; a missing one counts as ``fill``.
+    """Number of units above a base, ``(x - above) / unit``; a missing number counts as ``fill``.
 
     ``spread`` is about a standard deviation of the training people.
     """

@@ -7,17 +7,28 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite, isnan
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from fairwise.errors import InputError
 from fairwise.learning.encoding import NumberColumn, TableEncoder, numbers_of
+from fairwise.learning.model.classifier_rules import (
+    Labels,
+    Line,
+    MostPointsRule,
+    PointsRule,
+    TreeRule,
+    encoded_columns,
+    linear_rule,
+    merged,
+    most_points_rule,
+    readable,
+    roots,
+)
 from fairwise.learning.model.mixture import Mixture
-from fairwise.learning.model.point_rules import MostPointsRule, PointsRule, linear_rule, most_points_rule, readable
 from fairwise.learning.model.questions import Person, Wording, quoted
-from fairwise.learning.model.tree_rules import Labels, Line, TreeRule, encoded_columns, merged, roots
 from fairwise.learning.oracles.base import ClassArray, LabelArray
 from fairwise.learning.oracles.linear import LinearClassifiers
 from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
@@ -25,6 +36,7 @@ from fairwise.tables.columns import kind_of, to_pandas
 
 if TYPE_CHECKING:
     from fairwise.learning.model.estimator_rules import EstimatorRule
+
 
 Rule: TypeAlias = "TreeRule | PointsRule | MostPointsRule | EstimatorRule"
 
@@ -91,14 +103,14 @@ class ModelRules:
         )
 
     def for_people(self, columns: Mapping[str, str] | None = None, labels: tuple[str, ...] | None = None) -> Self:
-        """The same with words for columns and labels where there are any, and long numbers rounded."""
+        """Return the rules with words for columns and labels where there are any, and long numbers rounded."""
         named = {**self.wording.columns, **(columns or {})}
         return self._worded(replace(self.wording, columns=named, labels=labels or self.wording.labels, exact=False))
 
     def in_language(
         self, say: Callable[[str], str], decimal: Callable[[str], str], labels: tuple[str, ...] | None = None
     ) -> Self:
-        """The same in another language; what ``say`` and ``decimal`` do is told in :class:`Wording`."""
+        """Return the rules in another language; ``say`` and ``decimal`` are those of :class:`Wording`."""
         return self._worded(replace(self.wording, say=say, decimal=decimal, labels=labels or self.wording.labels))
 
     def _worded(self, wording: Wording) -> Self:
@@ -139,7 +151,7 @@ class ModelRules:
         return least if None not in labels else None
 
     def _probability(self, labels: Sequence[float]) -> float:
-        """As :meth:`Mixture.probabilities` adds them."""
+        """Add the weights of label 1 as :meth:`Mixture.probabilities` does."""
         total = 0.0
         for weight, label in zip(self.weights, labels, strict=True):
             total += weight * label
@@ -147,7 +159,7 @@ class ModelRules:
 
     @cached_property
     def columns(self) -> pd.Series[float]:
-        """How much each column matters, from 0 to 1, the most important first.
+        """Importance of each column, from 0 to 1, the most important first.
 
         Of trees, how often a rule decides that asks about it: the total weight of those rules. Of points, which part of
         them it decides: of a number, the points for a step of about a standard deviation; of a category, the points
@@ -188,7 +200,7 @@ class ModelRules:
 
     @property
     def lead(self) -> str:
-        """How the rules decide, in a sentence."""
+        """Sentence on how the rules decide."""
         say, merged_rule = self.wording.say, self.regions
         *others, last = self.wording.labels[::-1]
         which = say("{labels} or {last}").format(labels=", ".join(others), last=last)
@@ -225,11 +237,11 @@ class ModelRules:
         return [RuleText(number, weight, rule.head, rule.lines()) for number, (weight, rule) in enumerate(self, 1)]
 
     def heaviest(self, most: int) -> list[RuleText]:
-        """At most so many of the texts, those first that decide most often."""
+        """Return at most so many of the texts, those first that decide most often."""
         return sorted(self.texts(), key=lambda text: -(text.share or 0.0))[:most]
 
     def notes(self) -> list[str]:
-        """What missing values count as, and which columns matter."""
+        """Return notes on missing values and on which columns matter."""
         rules = self.rules if self.regions is None else (self.regions,)
         fills = {column: fill for rule in rules for column, fill in rule.fills().items()}
         say, percent = self.wording.say, replace(self.wording, exact=False).share
@@ -259,7 +271,7 @@ class ModelRules:
     __repr__ = __str__
 
     def explained(self, name: object, person: Person, labels: LabelArray) -> Explanation:
-        """What the rules say about one person, to whom they give these labels ``(k,)``."""
+        """Explain one person, to whom the rules give these labels ``(k,)``."""
         votes = [float(label) for label in labels]
         probability = self._probability([float(vote == 1) for vote in votes])
         chances = [self._probability([float(vote == label) for vote in votes]) for label in range(len(self.classes))]
@@ -399,9 +411,86 @@ def _rules(
 
 
 def label_words(classes: ClassArray) -> tuple[str, ...]:
-    """What labels are called."""
+    """Return the labels in words."""
     return tuple(map(_label, classes.tolist()))
 
 
 def _label(label: object) -> str:
     return quoted(label) if isinstance(label, str) else f"label {label}"
+
+
+class AmountRules(ModelRules):
+    """The rules of a model of amounts, each with its share: the amount of a person is the mean of what they say.
+
+    The text is exact: whoever follows it in double precision gets the amounts of ``predict``, up to the rounding of a
+    sum.
+    """
+
+    @classmethod
+    def of(cls, *args: Any, **options: Any) -> Self:
+        rules = super().of(*args, **options)
+        return rules.in_language(str, str, tuple(rules.wording.number(float(str(one))) for one in rules.classes))
+
+    @property
+    def lead(self) -> str:
+        """Return a sentence on how the rules make an amount."""
+        if len(self) == 1:
+            return self.wording.say("The model gives an amount without chance, by one rule.")
+        text = self.wording.say(
+            "The model gives an amount without chance: the mean of what {count} rules say, each weighted by its share."
+        )
+        return text.format(count=len(self))
+
+    def explained(self, name: object, person: Person, labels: LabelArray) -> AmountExplanation:  # type: ignore[override]
+        """Explain one person, to whom the rules give the amounts at these places of the grid ``(k,)``."""
+        amounts = [float(str(self.classes[label])) for label in labels]
+        rows = [
+            {"rule": number, "weight": weight, "amount": amount, "because": rule.reason(person)}
+            for number, ((weight, rule), amount) in enumerate(zip(self, amounts, strict=True), 1)
+        ]
+        mean = sum(weight * amount for weight, amount in zip(self.weights, amounts, strict=True))
+        values = {column: person[column] for column in self.asked}
+        return AmountExplanation(name, values, mean, pd.DataFrame(rows), self.wording)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AmountExplanation:
+    """Why a person gets the amount that they get; ``str()`` for people, :meth:`to_frame` for programs.
+
+    Attributes
+    ----------
+    person
+        Their id, as in the table.
+    values
+        What is known of them in the columns that the rules ask about, None where it is missing.
+    amount
+        The mean of what the rules say, as ``predict`` has it.
+    rules
+        DataFrame with rule, weight, amount, because: what each rule says about them, and why.
+    """
+
+    person: object
+    values: Person
+    amount: float
+    rules: pd.DataFrame
+    wording: Wording
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each rule: rule, weight, amount, because."""
+        return self.rules.copy()
+
+    def __str__(self) -> str:
+        words = self.wording
+        values = ", ".join(f"{words.column(name)} {words.value(name, value)}" for name, value in self.values.items())
+        lines = [
+            f"Person {self.person}: {words.number(self.amount)}.",
+            *([f"What the rules ask about: {values}."] if values else []),
+            "",
+        ]
+        for row in self.rules.to_dict("records"):
+            because = f": {row['because']}" if row["because"] else ""
+            said = words.number(row["amount"])
+            lines.append(f"Rule {row['rule']}, share {words.share(row['weight'])}, says {said}{because}")
+        return "\n".join(lines)
+
+    __repr__ = __str__

@@ -2,15 +2,15 @@
 
 Comparisons decide, so a number that is rounded otherwise may be another label. Our own classifiers are written with the
 same sums in double precision and in the same order as they are computed here, and give the same labels bit for bit
-wherever a runtime does not rearrange them (:mod:`fairwise.learning.onnx.mixture`). Of estimators of scikit-learn the
+wherever a runtime does not rearrange them (:mod:`fairwise.learning.onnx.graph`). Of estimators of scikit-learn the
 last step of linear ones is a matrix product in double precision, and skl2onnx writes the others
-(:mod:`fairwise.learning.onnx.estimators`).
+(:mod:`fairwise.learning.onnx.graph`).
 """
 
 from fairwise.loading import require
 
 require("onnx", "An ONNX graph")
 
-from fairwise.learning.onnx.mixture import to_onnx
+from fairwise.learning.onnx.graph import to_onnx
 
 __all__ = ["to_onnx"]

@@ -54,7 +54,7 @@ def total_costs(labels: LabelArray, cost: FloatArray) -> FloatArray:
 
 
 def n_labels(cost: FloatArray) -> int:
-    """How many labels a table of costs is about."""
+    """Return the number of labels of a table of costs."""
     return 2 if cost.ndim == 1 else 1 + cost.shape[1]
 
 
@@ -97,7 +97,7 @@ class Classifiers(Protocol):
 
 
 class ArrayClassifiers:
-    """What collections share whose fields are arrays with an entry for each classifier; they are dataclasses."""
+    """Base of dataclasses whose fields are arrays with an entry for each classifier."""
 
     def __len__(self) -> int:
         return len(getattr(self, self.__match_args__[0]))  # type: ignore[attr-defined]
@@ -150,7 +150,7 @@ class Oracle(Protocol):
         return None
 
     def best_responses(self, cost: FloatArray, warm: Classifiers | None = None) -> Classifiers:
-        """The same classifier, and behind it others of low cost that its search comes by at little expense."""
+        """Return the best response, and behind it others of low cost that its search finds at little expense."""
         return self.best_response(cost, warm)
 
     def variations(self, cost: FloatArray, below: float, most: int) -> tuple[Classifiers, LabelArray] | None:  # noqa: ARG002
@@ -161,16 +161,16 @@ class Oracle(Protocol):
         return None
 
     n_variations: int = 8
-    """How many of these enter the programme at once."""
+    """Number of variations that enter the programme at once."""
 
     variation_rounds: int = 1000
-    """How often they may be asked for before the next question."""
+    """Number of rounds of variations before the next question."""
 
     max_iter: int = 200
-    """After how many iterations a search ends that has no proof: a heuristic may never meet its own bound."""
+    """Limit of iterations of a search without proof: a heuristic may never meet its own bound."""
 
     plain_class: str = ""
-    """What :meth:`plain_model` searches, and how, in words."""
+    """Class and method of :meth:`plain_model` in words."""
 
     def plain_model(self, error_cost: FloatArray) -> Classifiers | None:  # noqa: ARG002
         """The one classifier to use on other people where nothing but errors counts; None for that of least error."""
@@ -180,8 +180,8 @@ class Oracle(Protocol):
     """Whether a response is the least squares of the costs, so that games against it can be played compiled."""
 
     seed_rounds: int = 0
-    """How many rounds of such a game find classifiers that are worth starting from."""
+    """Number of rounds of such a game that find classifiers worth starting from."""
 
     def regression_terms(self, problem: Problem) -> RegressionTerms | None:  # noqa: ARG002
-        """What a game against the regression over this class needs of the people; None where it is not linear."""
+        """Return what a game against the regression needs of the people; None where the class is not linear."""
         return None

@@ -32,7 +32,7 @@ class Columns(NamedTuple):
 
     @classmethod
     def of(cls, rows: NDArray[np.float64]) -> Columns:
-        """Those of a table ``(n, d)``."""
+        """Build the columns of a table ``(n, d)``."""
         values = np.ascontiguousarray(rows.T)
         members = [np.flatnonzero(column) for column in values]
         most = _SPARSE * len(rows) if len(rows) >= _MANY else 0.0
@@ -167,7 +167,7 @@ class Line(NamedTuple):
 
     at: NDArray[np.float64]
     gain: NDArray[np.float64]
-    """What the cost rises by beyond each."""
+    """Increase of the cost beyond each."""
 
     row: NDArray[np.int64]
     unsorted: NDArray[np.float64]

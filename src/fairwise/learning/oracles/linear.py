@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +25,87 @@ from fairwise.learning.oracles.base import (
     IntArray,
     LabelArray,
     Oracle,
+    by_label,
     total_costs,
 )
-from fairwise.learning.oracles.label_scores import (
-    label_scores,
-)
 from fairwise.learning.problem import Problem
+
+if TYPE_CHECKING:
+    from fairwise.learning.oracles.descent_kernels import Columns
+
+
+MAX_SWEEPS = 30
+LEAST_GAIN = 1e-5  # in units of error: a sweep that gains less is the last
+_MAX_ROUNDS = 8  # over all labels
+_ROUNDING = 1e-9
+_NEVER = -1e6  # the sum of a label that is nowhere wanted
+
+
+def label_scores(coef: FloatArray, intercept: FloatArray, rows: FloatArray) -> FloatArray:
+    """The sum of every label ``(t, k, n)``, for ``coef`` ``(t, k - 1, d)`` and ``intercept`` ``(t, k - 1)``.
+
+    Added in the order of the columns, so that it is the same in any batch.
+    """
+    columns = np.ascontiguousarray(np.asarray(rows, dtype=float).T)
+    scores = np.zeros((len(coef), 1 + coef.shape[1], columns.shape[1]))
+    scores[:, 1:] = intercept[:, :, None]
+    for weights, column in zip(np.moveaxis(coef, 2, 0), columns, strict=True):
+        scores[:, 1:] += weights[:, :, None] * column
+    return scores
+
+
+def descend_labels(
+    columns: Columns, cost: FloatArray, coef: FloatArray, intercept: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Descend on the sum of one label after the other, each against the best of all others, while that helps.
+
+    A point gets label ``j`` where its sum is above the largest other one, ``m``; and so it does where ``x . w + b -
+    c m > 0`` for any ``c > 0``, after a division by ``c``: ``m`` is one more column to descend along. ``cost`` is
+    ``(P, k - 1)``, ``coef`` ``(k - 1, d)``.
+    """
+    from fairwise.learning.oracles.descent_kernels import descend  # numba is slow to load
+
+    costs, everyone, least = by_label(cost), np.arange(len(cost)), np.inf
+    for _ in range(_MAX_ROUNDS):
+        scores = label_scores(coef[None], intercept[None], columns.values.T)[0]
+        total = float(costs[everyone, scores.argmax(axis=0)].sum())
+        if total > least - LEAST_GAIN:
+            break
+        least = total
+        for label in range(1, len(scores)):
+            others = np.delete(scores, label, axis=0)
+            which = others.argmax(axis=0)
+            margin = costs[:, label] - costs[everyone, which + (which >= label)]
+            with_others = columns.with_one_more(others[which, everyone])
+            own = np.append(coef[label - 1], -1.0)
+            start = descend(with_others, margin, own, intercept[label - 1], MAX_SWEEPS, LEAST_GAIN, None)
+            if own[-1] < 0.0:
+                coef, intercept = coef.copy(), intercept.copy()
+                coef[label - 1], intercept[label - 1] = own[:-1] / -own[-1], start / -own[-1]
+                scores = label_scores(coef[None], intercept[None], columns.values.T)[0]
+    return coef, intercept
+
+
+def multinomial_regression(rows: FloatArray, error_cost: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Logistic regression of all labels, each by how much it costs less than the dearest: one ``coef``, ``intercept``.
+
+    ``sum_k weight_k [h != k]`` with ``weight_k = dearest - cost_k`` is the cost of ``h`` and a constant.
+    """
+    from sklearn.linear_model import LogisticRegression  # scikit-learn's models are slow to load
+
+    costs = by_label(error_cost)
+    weight = costs.max(axis=1, keepdims=True) - costs
+    point, label = np.nonzero(weight > _ROUNDING * weight.max())
+    coef, intercept = np.zeros((costs.shape[1], rows.shape[1])), np.full(costs.shape[1], _NEVER)
+    wanted = np.unique(label)
+    intercept[wanted if len(wanted) else 0] = 0.0
+    if len(wanted) > 1:
+        kept = weight[point, label]
+        fitted = LogisticRegression().fit(rows[point], label, sample_weight=kept * (len(rows) / kept.sum()))
+        # Of two labels scikit-learn has one sum, that of the second.
+        coef[wanted[-len(fitted.coef_) :]], intercept[wanted[-len(fitted.coef_) :]] = fitted.coef_, fitted.intercept_
+    return (coef[1:] - coef[0])[None], (intercept[1:] - intercept[0])[None]
+
 
 FEW = 8  # so few classifiers are as well scored exactly
 _AT_ONCE = 128  # classifiers scored together
@@ -42,7 +117,6 @@ _TINY = 1e-30  # more than all underflows of one score together
 _RELATIVE_RANK = 1e-10
 _STARTS = 3
 _LARGE = 1_000_000  # a matrix of more numbers than this is searched from the cheapest start only
-_ROUNDING = 1e-9
 _KICKS = 20  # how often the search for the least error is thrown off and started again from there
 _CAUTION = 2.0  # standard deviations by which a step of the plain model must gain: the usual measure of chance
 
@@ -152,7 +226,7 @@ def label_totals(
 
 
 def _score(rows: FloatArray, coef: FloatArray, intercept: FloatArray) -> Iterator[tuple[slice, tuple[Any, ...]]]:
-    """Some classifiers at a time, with what the loops need to know of them and of the rows.
+    """Yield some classifiers at a time, with what the loops need to know of them and of the rows.
 
     With ``u`` the rounding of single precision, converting two factors and adding ``d + 1`` products in any order is
     wrong by at most about ``(d + 3) u (|b| + sum_j |x_j| |w_j|)``; double precision adds nothing that matters.
@@ -258,7 +332,7 @@ def _regress(inverse: FloatArray, rows: FloatArray, cost: FloatArray) -> FloatAr
 
 
 def regression_class(n_labels: int) -> str:
-    """What the regression searches, in words."""
+    """Describe the class that the regression searches."""
     how = "least squares of the costs"
     return MANY_LABELS.format(how) if n_labels > 2 else f"linear thresholds, by {how}"
 

@@ -67,7 +67,7 @@ MARGIN = 1e-9
 """A root is ruled out by no less than this, relative to the sum of all ``|cost|``: far more than rounding."""
 
 _ROOTS = 32
-"""How many roots are answered with: a solver that gets their trees at once asks a tenth as often."""
+"""Number of roots answered with: a solver that gets their trees at once asks a tenth as often."""
 
 
 class TreeOracle(Oracle):
@@ -186,7 +186,7 @@ class TreeOracle(Oracle):
         return self._four_splits(cost, scale)
 
     def _many_values(self, cost: FloatArray) -> FloatArray:
-        """The same at depth 2, where tables would be too large."""
+        """Return the values at depth 2, where tables would be too large."""
         order, slots, last, held, ends = self._longest_first
         values = np.empty(len(self.splits))
         two_splits_of_many(slots, last, held, ends, cost, in_order := np.empty(len(values)))
@@ -240,7 +240,7 @@ class TreeOracle(Oracle):
 
 
 def _spread(cost: FloatArray) -> FloatArray:
-    """By how much the label of each point can change a cost at most ``(P,)``."""
+    """Return how much the label of each point can change a cost at most ``(P,)``."""
     return np.asarray(np.maximum(cost.max(axis=0), 0.0) - np.minimum(cost.min(axis=0), 0.0))
 
 
@@ -273,7 +273,7 @@ def affordable(features: FloatArray, depth: int, n_labels: int = 2) -> int | Non
 
 
 def _most_of_each(sizes: list[int], room: int) -> int:
-    """How many thresholds of each column fit into this room, where not all do."""
+    """Return how many thresholds of each column fit into this room, where not all do."""
     return bisect_right(range(max(sizes)), room, key=lambda most: sum(min(size, most) for size in sizes)) - 1
 
 
@@ -293,6 +293,6 @@ def _check_size(sizes: list[int], depth: int, n_labels: int = 2) -> None:
 
 
 def _pairs(sizes: list[int], most: int) -> int:
-    """How many pairs of thresholds of different columns there are with at most so many of each."""
+    """Return the number of pairs of thresholds of different columns with at most so many of each."""
     used = [min(size, most) for size in sizes]
     return (sum(used) ** 2 - sum(size**2 for size in used)) // 2

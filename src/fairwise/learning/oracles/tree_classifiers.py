@@ -101,12 +101,12 @@ class TreeClassifiers(ArrayClassifiers):
 
     @property
     def columns(self) -> IntArray:
-        """Which columns the trees look at, ascending; the first where there is none, as a matrix needs one."""
+        """Columns that the trees look at, ascending; the first where there is none, as a matrix needs one."""
         looked_at = self.feature[self.threshold < np.inf]
         return np.unique(looked_at) if looked_at.size else np.zeros(1, dtype=np.intp)
 
     def over(self, columns: IntArray) -> Self:
-        """The same trees for matrices that have only these columns, theirs among them."""
+        """Return the trees for matrices that have only these columns, theirs among them."""
         feature = np.where(self.threshold < np.inf, np.searchsorted(columns, self.feature), 0)
         return type(self)(feature, self.threshold, self.leaf)
 
@@ -146,7 +146,7 @@ class TreeClassifiers(ArrayClassifiers):
         return "\n".join(lines(0))
 
     def _lift(self, depth: int) -> Self:
-        """The same trees, made deeper by levels that do not split."""
+        """Return the trees, made deeper by levels that do not split."""
         levels = [self.leaf.repeat(2**level, axis=1) for level in range(depth - self.depth + 1)]
         feature = np.concatenate([self.feature, *(np.zeros_like(leaf, np.intp) for leaf in levels[:-1])], axis=1)
         threshold = np.concatenate([self.threshold, *(np.full(leaf.shape, np.inf) for leaf in levels[:-1])], axis=1)

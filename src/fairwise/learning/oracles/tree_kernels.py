@@ -120,7 +120,7 @@ def _beside(
 def _beside_of_labels(
     rows: FloatArray, own: FloatArray, total: FloatArray, s: int, end: int, inside: FloatArray, outside: FloatArray
 ) -> tuple[float, float]:
-    """The same for more than two labels, of root ``s`` and the splits from ``end`` on."""
+    """Do so for more than two labels, of root ``s`` and the splits from ``end`` on."""
     many = inside.size - end
     both, only_s, only_t, neither = np.zeros(many), np.zeros(many), np.zeros(many), np.zeros(many)
     for label in range(len(rows)):
@@ -264,7 +264,7 @@ def _add_points(row: FloatArray, slots: Slots, last: IntArray, points: IntArray,
 def _add_crossing(
     row: FloatArray, slots: Slots, points: IntArray, end: int, cost: FloatArray, crossed: FloatArray
 ) -> None:
-    """The same for more points: sums over their slots are added along the chains."""
+    """Do so for more points: sums over their slots are added along the chains."""
     start, slot, first = slots
     crossed[end:] = 0.0
     for p in points:

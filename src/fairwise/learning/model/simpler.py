@@ -1,8 +1,10 @@
-"""One rule instead of a mixture: the best that decides without chance, and what it breaks."""
+"""Simpler models from a fitted one: fewer classifiers, or one rule without chance, and what each costs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import zip_longest
+from math import isclose, isnan
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -10,13 +12,132 @@ import numpy as np
 from fairwise.constraints.certificate import Certificate
 from fairwise.constraints.pairs import PairRows
 from fairwise.constraints.violations import ASKS_NOTHING, NOT_FOLLOWED, PRECISION, status_of
-from fairwise.learning.model.mixture import Mixture
+from fairwise.errors import InputError
+from fairwise.learning.model.mixture import Columns, Mixture
 from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, LabelArray
+from fairwise.learning.preparation import PreparedFit
 from fairwise.learning.problem import Problem
 from fairwise.numbers import counted
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from fairwise.learning.solvers.solution import Solution
+
+
+_SAME = 1e-6  # the precision to which rules are kept
+_MEASURED = ("error", "max_violation", "mean_violation", "mean_excess")
+
+
+@dataclass(frozen=True)
+class Simplification:
+    """Cost of fewer classifiers: how many are left, and what that adds to error and violations.
+
+    Every rule that the model kept is kept, and none is broken by more: a violation that is added is within gamma, or
+    within what a budget allows.
+    """
+
+    classifiers: int
+    classifiers_removed: int
+    error: float
+    error_added: float
+    max_violation: float
+    max_violation_added: float
+    mean_violation: float
+    mean_violation_added: float
+    mean_excess: float
+    mean_excess_added: float
+
+    @classmethod
+    def between(cls, before: Certificate, after: Certificate, counts: tuple[int, int]) -> Simplification:
+        """Compare the certificates of both models; ``counts`` are their numbers of classifiers."""
+        measured = {name: getattr(after, name) for name in _MEASURED}
+        added = {f"{name}_added": getattr(after, name) - getattr(before, name) for name in _MEASURED}
+        return cls(classifiers=counts[1], classifiers_removed=counts[0] - counts[1], **measured, **added)
+
+    def __str__(self) -> str:
+        return "\n".join(
+            [
+                f"Classifiers                    {self.classifiers}   ({self.classifiers_removed} fewer)",
+                f"Error on the training people   {self.error:.4f}   ({self.error_added:+z.4f})",
+                f"Largest violation of a pair    {self.max_violation:.4f}   ({self.max_violation_added:+z.4f})",
+                f"Mean violation of 'same'       {self.mean_violation:.4f}   ({self.mean_violation_added:+z.4f})",
+                f"Mean excess over gamma         {self.mean_excess:.4f}   ({self.mean_excess_added:+z.4f})",
+            ]
+        )
+
+
+def smaller_mixture(
+    prepared: PreparedFit, solution: Solution, mixture: Mixture, max_classifiers: int | None
+) -> tuple[Mixture, float]:
+    """The fewest classifiers found that are as good as this mixture, or the best ``max_classifiers``; and their error.
+
+    As good is within what is left of ``tol``, and on the rules as far as the mixture keeps them: one that it breaks, as
+    averages of games do, is broken no more.
+    """
+    # Compiled code and a solver, slow to load: whoever only predicts needs neither.
+    from fairwise.learning.solvers.few_classifiers import choose_few
+    from fairwise.learning.solvers.pool import Pool
+
+    problem, oracle = prepared.problem, prepared.oracle
+    errors, values = problem.evaluate(mixture.classifiers)
+    error, enough = float(mixture.weights @ errors), len(mixture.weights)
+    if enough <= (max_classifiers or 1):
+        return mixture, error
+    loosened = problem.loosened_to(mixture.weights @ values)
+    pool = Pool(loosened, oracle)
+    for found in (oracle.constants(), mixture.classifiers, solution.pool):
+        if found is not None:
+            pool.keep(found, *loosened.evaluate(found))
+    left = prepared.settings.tol if solution.bound <= error else 0.0
+    ceiling = max(error, min(solution.bound, error) + left)
+    choice, _ = choose_few(loosened, oracle, pool, ceiling, most=max_classifiers)
+    if len(choice) >= enough:
+        return mixture, error
+    return Mixture(pool.classifiers.take(choice.which), choice.weights, mixture.n_labels), choice.error
+
+
+def refuse_other_training(fitted: Certificate, here: Certificate, unit: float) -> None:
+    """Refuse people, outcomes or judgments with which a model is not what its certificate says.
+
+    ``here`` is the certificate of the same model on what was given; errors are compared as shares of ``unit``.
+    """
+    for name in _MEASURED:
+        known, now = getattr(fitted, name), getattr(here, name)
+        scale = unit if name == "error" else 1.0
+        if not _same(known / scale, now / scale):
+            raise InputError(
+                f"These are not the people, outcomes, judgments and weights that this model was fitted to: its {name} "
+                f"is {known:.6g} in its certificate, and {now:.6g} with them."
+            )
+
+
+def refuse_other_groups(fitted: Columns, here: Columns) -> None:
+    """Refuse groups with which the statistical rules are about others, or are kept otherwise, than in the fit.
+
+    What is compared is how far each is below its limit: models saved by earlier versions have values and limits that
+    are both shifted by what label 0 alone gives.
+    """
+    for known, now in zip_longest(fitted["rule"], here["rule"]):
+        if known != now:
+            raise InputError(
+                f"These are not the groups that this model was fitted to: it has the rule {known or '(no more)'}, and "
+                f"with them it is {now or '(no more)'}."
+            )
+    for rule, known, now in zip(fitted["rule"], _below(fitted), _below(here), strict=True):
+        if not _same(known, now):
+            raise InputError(
+                f"These are not the groups that this model was fitted to: {rule} is {known:.6g} below its limit in the "
+                f"model, and {now:.6g} with them."
+            )
+
+
+def _below(rules: Columns) -> list[float]:
+    return [limit - value for limit, value in zip(rules["limit"], rules["value"], strict=True)]
+
+
+def _same(known: float, now: float) -> bool:
+    return isclose(known, now, rel_tol=0.0, abs_tol=_SAME) or (isnan(known) and isnan(now))
 
 
 _EQUAL = 1e-9  # smaller differences between two rules are rounding
@@ -42,7 +163,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Derandomization:
-    """What it takes to decide without chance: the rule, what it adds to error and violations, and what it breaks.
+    """Cost of deciding without chance: the rule, what it adds to error and violations, and what it breaks.
 
     Attributes
     ----------
@@ -87,7 +208,7 @@ class Derandomization:
         broken: tuple[dict[str, float], dict[str, float]],
         prices: pd.DataFrame,
     ) -> Derandomization:
-        """From the certificates of both models, the mean violation before, and what the new model breaks.
+        """Compare the certificates of both models; ``mean_violation`` is that of the model before.
 
         ``broken`` are the statistical rules and the budgets, ``prices`` is the new model's table of judgments.
         """
@@ -110,7 +231,7 @@ class Derandomization:
         )
 
     def without_judges(self) -> Derandomization:
-        """The same without the names of judges, as a file may have it that others read."""
+        """Return a copy without the names of judges, for files that others read."""
         single = {name: by for name, by in self.budgets_broken.items() if name.startswith("judge ")}
         others = {name: by for name, by in self.budgets_broken.items() if name not in single}
         worst = {f"the worst of {counted(len(single), 'judge')}": max(single.values())} if single else {}
@@ -194,7 +315,7 @@ def best_deterministic_rule(
 
 
 class _Measures(NamedTuple):
-    """Of ``k`` rules, each ``(k,)``: error, by how much statistical rules are broken in total, mean violation."""
+    """Measures of ``k`` rules, each ``(k,)``: error, total excess over statistical limits, mean violation."""
 
     error: FloatArray
     over: FloatArray
@@ -202,7 +323,7 @@ class _Measures(NamedTuple):
 
 
 def _of_classifiers(problem: Problem, pairs: PairRows, classifiers: Classifiers) -> tuple[LabelArray, _Measures]:
-    """What each classifier reaches, and its labels of the judged people ``(k, m)``."""
+    """Return the labels of the judged people ``(k, m)`` and the measures of each classifier."""
     step = max(1, _AT_ONCE // max(len(problem.points.error_cost), len(pairs), 1))
     judged, parts = [], []
     for start in range(0, len(classifiers), step):
@@ -216,7 +337,7 @@ def _of_classifiers(problem: Problem, pairs: PairRows, classifiers: Classifiers)
 
 
 def _of_thresholds(problem: Problem, pairs: PairRows, position: IntArray) -> _Measures:
-    """What label 1 from the ``i``-th distinct probability on reaches, for every ``i``; ``position`` is ``(P,)``.
+    """Measure label 1 from the ``i``-th distinct probability on, for every ``i``; ``position`` is ``(P,)``.
 
     A pair is violated from the cut just above one of the two up to that at the other, by as much as label 1 is better
     than label 0 or worse.
@@ -241,7 +362,7 @@ def _of_thresholds(problem: Problem, pairs: PairRows, position: IntArray) -> _Me
 
 
 def _total_over(problem: Problem, values: FloatArray) -> FloatArray:
-    """By how much the values ``(k, Q)`` of statistical rules are over their limits in total; 0 where all are kept."""
+    """Return the total excess of the values ``(k, Q)`` of statistical rules over their limits."""
     if problem.groups is None:
         return np.zeros(len(values))
     over = values - problem.groups.limits
@@ -249,7 +370,7 @@ def _total_over(problem: Problem, values: FloatArray) -> FloatArray:
 
 
 def _treatment(problem: Problem, given: LabelArray) -> FloatArray:
-    """How good each of these labels is for the person."""
+    """Return how good each of these labels is for the person."""
     if problem.label_values is not None:
         return np.asarray(problem.label_values[given])
     favored = given.astype(float)
