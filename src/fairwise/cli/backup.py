@@ -62,7 +62,7 @@ def restore(
 
     fairwise restore my-study-monday.zip my-study-again
     """
-    from fairwise.archive.restore import restore_backup
+    from fairwise.archive.backup import restore_backup
     from fairwise.store.places import DATABASE_FILE
 
     check_folder(folder.resolve().parent)

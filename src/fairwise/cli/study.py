@@ -259,7 +259,7 @@ def reopen(
 
     fairwise study reopen my-study.zip my-study-again
     """
-    from fairwise.archive.restore import reopen_bundle
+    from fairwise.archive.reopen import reopen_bundle
     from fairwise.store.places import database_of
 
     check_folder(folder.parent)

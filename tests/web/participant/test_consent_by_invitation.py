@@ -9,9 +9,10 @@ from tests.support.arriving import NOW, agree, mine, states, to_the_end
 from tests.support.visits import hidden, visiting
 
 from fairwise.store import export
-from fairwise.store.recruitment import all_rooms, close_room, invitation, invite, open_room, revoke
+from fairwise.store.recruitment import invitation, invite, revoke
+from fairwise.store.rooms import all_rooms, close_room, open_room
 from fairwise.store.roster import roster
-from fairwise.store.tables import participants as table
+from fairwise.store.schema import participants as table
 from fairwise.study.signing import Keys
 
 if TYPE_CHECKING:
@@ -55,7 +56,11 @@ def test_a_personal_link_from_invitation_to_withdrawal(make_study: Any, new_data
         assert "You have left the study" in visit.get(f"/p/{cleos}").text
         assert visit.post("/consent", **hidden(agreed), decision="agree").status_code == 410
         assert states(visit) == [("personal", "finished"), ("personal", "revoked"), ("personal", "withdrawn")]
-        assert sorted(entry.name for entry in visit.store.read_now(roster)) == ["", "Ann A.", "Ben B."]  # nor who withdrew
+        assert sorted(entry.name for entry in visit.store.read_now(roster)) == [
+            "",
+            "Ann A.",
+            "Ben B.",
+        ]  # nor who withdrew
         assert visit.get(f"/p/{Keys.new()}").status_code == 404
         assert not any("Ann A." in page or "Cleo C." in page for page in visit.seen)  # names are the operator's
 

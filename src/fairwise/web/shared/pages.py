@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from markupsafe import Markup
 
 from fairwise.judgments import Answer
-from fairwise.store.recruitment import Room
+from fairwise.store.rooms import Room
 from fairwise.study.arms import Arm
 from fairwise.study.cards import Card
 from fairwise.study.folder import StudyFolder
