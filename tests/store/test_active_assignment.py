@@ -20,8 +20,8 @@ from fairwise.store.schema import appearances
 from fairwise.store.schema import participants as everyone
 from fairwise.store.store import Store
 from fairwise.study.active import ParticipantAnswer
-from fairwise.study.designs import ShownPair
-from fairwise.study.stages import Stage
+from fairwise.study.schedules import ShownPair
+from fairwise.study.settings import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -28,7 +28,7 @@ from fairwise.store.schema import answers as answers_table
 from fairwise.store.schema import appearances, closings, withdrawals
 from fairwise.store.schema import participants as participants_table
 from fairwise.store.store import Store
-from fairwise.study.stages import Stage
+from fairwise.study.settings import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable

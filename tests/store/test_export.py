@@ -22,8 +22,8 @@ from fairwise.judgments import Answer, Judgments
 from fairwise.store import export, participants, recording
 from fairwise.store.engine import database_url, writing_engine
 from fairwise.store.store import Store, snapshot
-from fairwise.study.designs import ShownPair
-from fairwise.study.stages import Stage
+from fairwise.study.schedules import ShownPair
+from fairwise.study.settings import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,9 +18,9 @@ from fairwise.store import export, participants, quotas, rooms
 from fairwise.store.errors import NotYet, Unknown
 from fairwise.store.recording import NewAnswer, RoundPolicy, record
 from fairwise.store.schema import answers as answers_table
+from fairwise.study.deliberation import Step, Turn
 from fairwise.study.recruitment import Arrival
-from fairwise.study.stages import Stage
-from fairwise.study.talking import Step, Turn
+from fairwise.study.settings import Stage
 
 if TYPE_CHECKING:
     from fairwise.store.store import Store

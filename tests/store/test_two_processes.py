@@ -23,9 +23,9 @@ from fairwise.store.schema import ballots, jobs
 from fairwise.store.schema import participants as participants_table
 from fairwise.store.store import Batchable, Store
 from fairwise.store.study_state import require_first_round, require_open, set_state, standing
+from fairwise.study.deliberation import Rule
 from fairwise.study.recruitment import Arrival
-from fairwise.study.stages import Stage, StudyState
-from fairwise.study.tally import Rule
+from fairwise.study.settings import Stage, StudyState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

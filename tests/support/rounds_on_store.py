@@ -13,9 +13,9 @@ from fairwise.judgments import Answer
 from fairwise.store import deliberation, participants, rooms
 from fairwise.store.operators import Operator
 from fairwise.store.recording import NewAnswer, RoundPolicy, record
+from fairwise.study.deliberation import Step, Turn
 from fairwise.study.recruitment import Arrival
-from fairwise.study.stages import Stage
-from fairwise.study.talking import Step, Turn
+from fairwise.study.settings import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -53,8 +53,8 @@ from fairwise.store.erasure import begin_again
 from fairwise.store.places import record_identity
 from fairwise.store.schema import jobs, metadata, study
 from fairwise.store.store import snapshot
+from fairwise.study.cards import IMAGES
 from fairwise.study.folder import OUTCOME, SECRET, StudyFolder
-from fairwise.study.pictures import IMAGES
 from fairwise.study.settings import StudySettings
 
 MANIFEST, TABLES, ROWS = "backup.json", "tables/", ".jsonl"

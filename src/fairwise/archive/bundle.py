@@ -53,10 +53,10 @@ from fairwise.store.schema import (
     votes,
 )
 from fairwise.store.votes import shown_votes
+from fairwise.study.cards import IMAGES
 from fairwise.study.folder import CONSENT, StudyFolder, version_of
-from fairwise.study.languages import available
-from fairwise.study.pictures import IMAGES
 from fairwise.study.settings import StudySettings
+from fairwise.study.texts import available
 
 MANIFEST = "bundle.json"
 FORMAT = 3

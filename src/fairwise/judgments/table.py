@@ -38,9 +38,8 @@ from fairwise.judgments.validation import (
     sides,
 )
 from fairwise.numbers import counted
-from fairwise.tables.frames import has_ids, to_pandas
-from fairwise.tables.ids import encode, text_of
-from fairwise.tables.row_errors import Source
+from fairwise.tables.columns import has_ids, to_pandas
+from fairwise.tables.rows import Source, encode, text_of
 
 if TYPE_CHECKING:
     from fairwise.judgments.answer_model import AnswerModel
@@ -56,7 +55,7 @@ _YES_OR_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False,
 
 
 class Judgments:
-    """What judges said about pairs of people: one row per judge, unordered pair, round and design.
+    """Answers of judges about pairs of people: one row per judge, unordered pair, round and design.
 
     Parameters
     ----------
@@ -173,7 +172,7 @@ class Judgments:
 
     @property
     def n_judges(self) -> int:
-        """How many judges there are."""
+        """Number of judges."""
         return len(self.judges)
 
     @property
@@ -270,7 +269,7 @@ class Judgments:
 
     @property
     def n_predicted(self) -> int:
-        """How many rows a model predicted, see :meth:`extended`."""
+        """Number of rows that a model predicted, see :meth:`extended`."""
         return int(self._checked.predicted.sum())
 
     def asked(self) -> Self:

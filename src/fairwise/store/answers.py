@@ -13,7 +13,7 @@ from fairwise.judgments.answer import Answer
 from fairwise.store.errors import NotYet, Unknown
 from fairwise.store.schema import AnyRow, Query, answers, appearances, participants
 from fairwise.store.study_state import FIRST
-from fairwise.study.designs import PairAnswer
+from fairwise.study.schedules import PairAnswer
 
 T = TypeVar("T")
 

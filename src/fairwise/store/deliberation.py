@@ -20,7 +20,7 @@ from fairwise.store.recording import RoundPolicy
 from fairwise.store.schema import answers, appearances, participants, reasons, round_pairs, study
 from fairwise.store.study_state import FIRST, SECOND, standing
 from fairwise.study.deliberation import FEWEST_OTHERS, disagreement, listed
-from fairwise.study.stages import Stage
+from fairwise.study.settings import Stage
 
 TwoPeople = tuple[str, str]
 """The one whose id comes first is first."""

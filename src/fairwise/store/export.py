@@ -18,10 +18,9 @@ from fairwise.store.participants import QUESTION_PREFIX, question_columns
 from fairwise.store.quotas import IS_EXCLUDED
 from fairwise.store.schema import Query, answers, appearances, closings, participants, question_answers, rooms, study
 from fairwise.store.study_state import SECOND, standing
-from fairwise.study.arms import Arm
-from fairwise.study.designs.schedules import block_size
-from fairwise.study.settings import StudySettings
-from fairwise.study.stages import Stage, StudyState
+from fairwise.study.design import Arm
+from fairwise.study.schedules import block_size
+from fairwise.study.settings import Stage, StudySettings, StudyState
 
 # Where a spreadsheet begins a cell, whatever the language of its system: quotes of a table with commas mean nothing to
 # one that parts cells by semicolons, and cells end at every semicolon, tab and line break.

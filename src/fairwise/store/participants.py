@@ -26,10 +26,10 @@ from fairwise.store.schema import (
     question_answers,
     withdrawals,
 )
-from fairwise.study.designs import ArmTurns, ShownPair
 from fairwise.study.questions import Question
 from fairwise.study.recruitment import BY_OPEN_LINK, PANELS, PERSONAL, ROOM, Arrival
-from fairwise.study.stages import ANSWERING, Stage
+from fairwise.study.schedules import ArmTurns, ShownPair
+from fairwise.study.settings import ANSWERING, Stage
 
 
 class Participant(NamedTuple):

@@ -14,8 +14,7 @@ from fairwise.judgments.answer import PairDesign
 from fairwise.store.answers import HAS_ANSWERED
 from fairwise.store.errors import Full, Unknown
 from fairwise.store.schema import answers, appearances, counters, exclusions, participants
-from fairwise.study.settings import StudySettings
-from fairwise.study.stages import ENDS, Stage
+from fairwise.study.settings import ENDS, Stage, StudySettings
 
 # Exclusions: participants whom an operator leaves out of all results. Nothing of theirs is changed or deleted.
 

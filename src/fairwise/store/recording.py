@@ -24,10 +24,10 @@ from fairwise.store.errors import (
 from fairwise.store.rooms import TwoPeople, talk_of
 from fairwise.store.schema import AnyRow, answer_models, answers, appearances, participants, repeats
 from fairwise.store.study_state import FIRST, LOCKED, SECOND, Standing
-from fairwise.study.active.model import ParticipantAnswer
-from fairwise.study.designs import ShownPair
-from fairwise.study.stages import ANSWERING, Stage, StudyState
-from fairwise.study.talking import Step, Turn
+from fairwise.study.active import ParticipantAnswer
+from fairwise.study.deliberation import Step, Turn
+from fairwise.study.schedules import ShownPair
+from fairwise.study.settings import ANSWERING, Stage, StudyState
 
 MOST_VERSIONS = 50
 """Largest number of versions of an answer in a round."""

@@ -17,8 +17,8 @@ from fairwise.store.errors import Unknown
 from fairwise.store.quotas import IS_EXCLUDED
 from fairwise.store.schema import AnyRow, Query, answers, appearances, participants, rooms
 from fairwise.store.study_state import FIRST, SECOND
-from fairwise.study.stages import ANSWERING, Stage
-from fairwise.study.talking import Step, Turn
+from fairwise.study.deliberation import Step, Turn
+from fairwise.study.settings import ANSWERING, Stage
 
 TwoPeople = tuple[str, str]
 """Pair on the sides on which the wall shows it."""

@@ -16,8 +16,8 @@ from fairwise.store.quotas import IS_EXCLUDED
 from fairwise.store.recruitment import INVITATION_STATE
 from fairwise.store.schema import answers, appearances, closings, invitations, participants, rooms, withdrawals
 from fairwise.store.study_state import FIRST
-from fairwise.study.designs import PairAnswer
-from fairwise.study.stages import ENDS
+from fairwise.study.schedules import PairAnswer
+from fairwise.study.settings import ENDS
 
 _AT_ONCE = 500
 

@@ -63,10 +63,9 @@ from sqlalchemy import (
 from sqlalchemy.types import TypeDecorator
 
 from fairwise.judgments import Answer
-from fairwise.study.deliberation import Chosen
-from fairwise.study.signing import Keys
-from fairwise.study.stages import Stage, StudyState
-from fairwise.study.tally import Rule
+from fairwise.study.deliberation import Chosen, Rule
+from fairwise.study.recruitment import Keys
+from fairwise.study.settings import Stage, StudyState
 
 AnyColumn: TypeAlias = Column[Any]
 Query: TypeAlias = Select[*tuple[Any, ...]]
@@ -160,7 +159,7 @@ rooms = Table(
     Column("code", String(16), nullable=False, unique=True),
     Column("made_at", Moment, nullable=False),
     Column("closed_at", Moment),
-    Column("turn_pair", Integer, nullable=False, server_default="0"),  # of a room that talks: see study/talking.py
+    Column("turn_pair", Integer, nullable=False, server_default="0"),  # of a room that talks: see study/deliberation.py
     Column("turn_step", String(16), nullable=False, server_default="waiting"),
 )
 

@@ -13,7 +13,7 @@ from fairwise.store.recruitment import invitation, invite, revoke
 from fairwise.store.rooms import all_rooms, close_room, open_room
 from fairwise.store.roster import roster
 from fairwise.store.schema import participants as table
-from fairwise.study.signing import Keys
+from fairwise.study.recruitment import Keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable

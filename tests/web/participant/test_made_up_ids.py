@@ -18,7 +18,7 @@ from tests.support.visits import Visit, hidden, not_me_form, visiting
 from fairwise.store import recruitment
 from fairwise.store.quotas import IS_EXCLUDED, SAME_ID, exclusion_history
 from fairwise.store.schema import participants as table
-from fairwise.study.signing import Keys
+from fairwise.study.recruitment import Keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -16,9 +16,9 @@ from fairwise.store.errors import ChangedTooOften, Full, NotYet, Unknown
 from fairwise.store.quotas import take_place
 from fairwise.store.recording import NewAnswer, RoundPolicy, SentAnswer
 from fairwise.store.rooms import Room, Talk, TwoPeople, find_room, read_code
-from fairwise.study.languages import marked
-from fairwise.study.stages import Stage
-from fairwise.study.talking import FEWEST_COUNTED, Step, Turn
+from fairwise.study.deliberation import FEWEST_COUNTED, Step, Turn
+from fairwise.study.settings import Stage
+from fairwise.study.texts import marked
 from fairwise.web.participant.base import ParticipantPages, Services
 from fairwise.web.participant.onboarding import CHOOSE
 from fairwise.web.shared import views
