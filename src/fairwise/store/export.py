@@ -11,7 +11,7 @@ import pandas as pd
 import sqlalchemy as sa
 
 from fairwise.judgments import Judgments
-from fairwise.judgments.table import AFFECTED, SIMULATED
+from fairwise.judgments.validation import AFFECTED, SIMULATED
 from fairwise.store.answers import HAS_ANSWER, HAS_ANSWERED, LAST_OF_EACH_ROUND
 from fairwise.store.deliberation import RELEASED, reasons_about, round_list
 from fairwise.store.participants import QUESTION_PREFIX, question_columns
