@@ -64,38 +64,28 @@ _GROUP_HEADINGS = {
 
 @with_option_groups
 def audit(
-    scores: Annotated[Path, Option("--scores", help="Scores of any model, one row a person: .csv or .parquet.")],
+    scores: Annotated[Path, Option(help="Scores of any model, one row a person: .csv or .parquet.")],
     judgments: JudgmentsOptions,
-    id: Annotated[str, Option("--id", help="Column with each person's id.")] = "id",  # noqa: A002
-    score: Annotated[str, Option("--score", help="Column with the probability of label 1.")] = "score",
+    id: Annotated[str, Option(help="Column with each person's id.")] = "id",  # noqa: A002
+    score: Annotated[str, Option(help="Column with the probability of label 1.")] = "score",
     gamma: Gamma = 0.1,
     favorable_label: Annotated[
-        str | None,
-        Option("--favorable-label", help="The good label; needed once an answer is ordered.", metavar="LABEL"),
+        str | None, Option(help="The good label; needed once an answer is ordered.", metavar="LABEL")
     ] = None,
     labels: Annotated[
-        str,
-        Option(
-            "--labels", help="The two labels, if not 0,1; scores are of the second: bad,good.", metavar="LABEL,LABEL"
-        ),
+        str, Option(help="The two labels, if not 0,1; scores are of the second: bad,good.", metavar="LABEL,LABEL")
     ] = "",
     score_range: Annotated[
         tuple[float, float] | None,
         Option("--range", help="Scores are amounts: the least and the largest that may be.", metavar="LEAST MOST"),
     ] = None,
-    better: Annotated[
-        Literal["more", "less"] | None, Option("--better", help="With --range: what is better for a person.")
-    ] = None,
+    better: Annotated[Literal["more", "less"] | None, Option(help="With --range: what is better for a person.")] = None,
     weighting: WeightingOption = "answers",
-    people: Annotated[Path | None, _groups_option("--people", help="Table of people, for --groups.")] = None,
-    people_id: Annotated[
-        str | None, _groups_option("--people-id", help="Its id column, if not the same as --id.")
-    ] = None,
-    groups: Annotated[str, _groups_option("--groups", help="Columns of groups: race,sex.", metavar="COLUMNS")] = "",
-    outcome: Annotated[
-        str | None, _groups_option("--outcome", help="Column with the outcome, for error rates.")
-    ] = None,
-    out: Annotated[Path | None, Option("--out", help="Write every pair, the worst first: .csv or .parquet.")] = None,
+    people: Annotated[Path | None, _groups_option(help="Table of people, for --groups.")] = None,
+    people_id: Annotated[str | None, _groups_option(help="Its id column, if not the same as --id.")] = None,
+    groups: Annotated[str, _groups_option(help="Columns of groups: race,sex.", metavar="COLUMNS")] = "",
+    outcome: Annotated[str | None, _groups_option(help="Column with the outcome, for error rates.")] = None,
+    out: Annotated[Path | None, Option(help="Write every pair, the worst first: .csv or .parquet.")] = None,
     dask: DaskAddress = None,
     as_json: Json = False,
 ) -> None:

@@ -13,7 +13,7 @@ from fairwise.numbers import counted
 
 def backup(
     folder: Annotated[Path, Argument(metavar="DIR", help="The study, served or not.")],
-    out: Annotated[Path, Option("--out", help="Where to write the backup: .zip.", metavar="FILE")],
+    out: Annotated[Path, Option(help="Where to write the backup: .zip.", metavar="FILE")],
     database: DatabaseOption = None,
     with_secret: Annotated[
         bool, Option("--with-secret", help="Put secret.key into it; whoever has the file can then answer for others.")
@@ -52,7 +52,7 @@ def restore(
     file: Annotated[Path, Argument(metavar="FILE", help="A backup made by: fairwise backup.")],
     folder: Annotated[Path, Argument(metavar="DIR", help="Folder to make; it must not exist, or be empty.")],
     database: Annotated[
-        str | None, Option("--database", help="postgresql://…, empty; without it SQLite in DIR.", metavar="URL")
+        str | None, Option(help="postgresql://…, empty; without it SQLite in DIR.", metavar="URL")
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -19,16 +19,14 @@ _AGAIN = "Second round"
 
 def bots(
     folder: Annotated[Path, Argument(metavar="DIR", help="The study that is served.")],
-    url: Annotated[str, Option("--url", help="Where it is served.", metavar="URL")] = "http://127.0.0.1:8000",
-    count: Annotated[int, Option("--count", help="How many simulated people take part.", min=1)] = 43,
-    seed: Annotated[int, Option("--seed", help="Decides who they are.", min=0)] = 0,
+    url: Annotated[str, Option(help="Where it is served.", metavar="URL")] = "http://127.0.0.1:8000",
+    count: Annotated[int, Option(help="How many simulated people take part.", min=1)] = 43,
+    seed: Annotated[int, Option(help="Decides who they are.", min=0)] = 0,
     speed: Annotated[
-        Literal["full", "human"], Option("--speed", help="human: a few seconds of thinking about every page.")
+        Literal["full", "human"], Option(help="human: a few seconds of thinking about every page.")
     ] = "full",
-    concurrency: Annotated[
-        int, Option("--concurrency", help="How many take part at the same time.", min=1, max=1000)
-    ] = 50,
-    room: Annotated[str | None, Option("--room", help="Come into a room by its code.", metavar="CODE")] = None,
+    concurrency: Annotated[int, Option(help="How many take part at the same time.", min=1, max=1000)] = 50,
+    room: Annotated[str | None, Option(help="Come into a room by its code.", metavar="CODE")] = None,
     allow_remote: Annotated[
         bool, Option("--allow-remote", help="Also go to a study that is not on this machine.")
     ] = False,
@@ -37,29 +35,20 @@ def bots(
     ] = False,
     links: Annotated[
         Path | None,
-        Option(
-            "--links", help="Own links: written in round 1, read in round 2.", metavar="FILE", rich_help_panel=_AGAIN
-        ),
+        Option(help="Own links: written in round 1, read in round 2.", metavar="FILE", rich_help_panel=_AGAIN),
     ] = None,
     turn: Annotated[int, Option("--round", help="2: come back by --links.", min=1, max=2, rich_help_panel=_AGAIN)] = 1,
     persuasion: Annotated[
-        float,
-        Option(
-            "--persuasion", help="Chance to follow a reason that is shown.", parser=fraction, rich_help_panel=_AGAIN
-        ),
+        float, Option(help="Chance to follow a reason that is shown.", parser=fraction, rich_help_panel=_AGAIN)
     ] = 0.0,
     conformity: Annotated[
-        float,
-        Option(
-            "--conformity", help="Chance to follow most others, where shown.", parser=fraction, rich_help_panel=_AGAIN
-        ),
+        float, Option(help="Chance to follow most others, where shown.", parser=fraction, rich_help_panel=_AGAIN)
     ] = 0.0,
     stubbornness: Annotated[
-        float, Option("--stubbornness", help="Chance of never changing.", parser=fraction, rich_help_panel=_AGAIN)
+        float, Option(help="Chance of never changing.", parser=fraction, rich_help_panel=_AGAIN)
     ] = 0.0,
     wavering: Annotated[
-        float,
-        Option("--wavering", help="Chance to change without any reason.", parser=fraction, rich_help_panel=_AGAIN),
+        float, Option(help="Chance to change without any reason.", parser=fraction, rich_help_panel=_AGAIN)
     ] = 0.1,
     votes: Annotated[
         bool, Option("--vote", help="Come back by --links only to vote on the trade-off.", rich_help_panel=_AGAIN)

@@ -30,7 +30,7 @@ def check(
     id: IdColumn,  # noqa: A002 - the option's name
     judgments: JudgmentsOptions,
     outcome: Annotated[
-        str | None, Option("--outcome", help="Column to predict, to check that too.", rich_help_panel="People")
+        str | None, Option(help="Column to predict, to check that too.", rich_help_panel="People")
     ] = None,
     numeric: NumericColumns = "",
     na_values: NaValues = "",

@@ -79,15 +79,13 @@ _learn = partial(Option, rich_help_panel="What is learned")
 class FileOptions:
     """What people said in files, where there is no study."""
 
-    judgments: Annotated[Path | None, _file("--judgments", help="What people said in both rounds.")] = None
-    judges: Annotated[
-        Path | None, _file("--judges", help="The arm drawn for each: columns judge, arm, block, room.")
-    ] = None
-    reasons: Annotated[Path | None, _file("--reasons", help="Reasons shown: columns a, b and answer.")] = None
-    people: Annotated[Path | None, _file("--people", help="Table of people, to learn from.")] = None
-    id: Annotated[str, Option("--id", help="Its column with ids.", rich_help_panel="Files instead of a study")] = "id"
+    judgments: Annotated[Path | None, _file(help="What people said in both rounds.")] = None
+    judges: Annotated[Path | None, _file(help="The arm drawn for each: columns judge, arm, block, room.")] = None
+    reasons: Annotated[Path | None, _file(help="Reasons shown: columns a, b and answer.")] = None
+    people: Annotated[Path | None, _file(help="Table of people, to learn from.")] = None
+    id: Annotated[str, Option(help="Its column with ids.", rich_help_panel="Files instead of a study")] = "id"
     outcome: Annotated[
-        str | None, Option("--outcome", help="Its column to predict.", rich_help_panel="Files instead of a study")
+        str | None, Option(help="Its column to predict.", rich_help_panel="Files instead of a study")
     ] = None
 
 
@@ -96,16 +94,14 @@ class ModelOptions:
     """What to learn before and after."""
 
     learn: Annotated[bool, _learn("--learn", help="Also compare what is learned; needs outcomes.")] = False
-    gamma: Annotated[float, _learn("--gamma", help=BOUND_HELP, parser=fraction, metavar="NUMBER")] = 0.1
-    eta: Annotated[BudgetOption, _learn("--eta", help=EXCESS_HELP, parser=budget, metavar="NUMBER|none")] = _NO_EXCESS
+    gamma: Annotated[float, _learn(help=BOUND_HELP, parser=fraction, metavar="NUMBER")] = 0.1
+    eta: Annotated[BudgetOption, _learn(help=EXCESS_HELP, parser=budget, metavar="NUMBER|none")] = _NO_EXCESS
     favorable_label: Annotated[
-        str | None, _learn("--favorable-label", help="The good outcome, as written in the file.", metavar="LABEL")
+        str | None, _learn(help="The good outcome, as written in the file.", metavar="LABEL")
     ] = None
-    groups: Annotated[
-        str | None, _learn("--groups", help="Column whose groups' rates to compare.", metavar="COLUMN")
-    ] = None
-    resamples: Annotated[int, _learn("--resamples", help="Panels drawn for intervals.", min=10)] = 100
-    learned_draws: Annotated[int, _learn("--learned-draws", help="Assignments drawn for its p-values.", min=19)] = 199
+    groups: Annotated[str | None, _learn(help="Column whose groups' rates to compare.", metavar="COLUMN")] = None
+    resamples: Annotated[int, _learn(help="Panels drawn for intervals.", min=10)] = 100
+    learned_draws: Annotated[int, _learn(help="Assignments drawn for its p-values.", min=19)] = 199
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,18 +124,16 @@ def compare_arms(
     folder: Annotated[Path | None, Argument(metavar="[DIR]", help="The study.")] = None,
     database: DatabaseOption = None,
     control: Annotated[
-        str | None, Option("--control", help="The arm to compare with; else the one that is shown no reasons.")
+        str | None, Option(help="The arm to compare with; else the one that is shown no reasons.")
     ] = None,
     unit: Annotated[
         Literal["judge", "room"] | None,
-        Option("--unit", help="What arms were drawn for; left out: what --judges says of rooms tells it."),
+        Option(help="What arms were drawn for; left out: what --judges says of rooms tells it."),
     ] = None,
-    confidence: Annotated[
-        float, Option("--confidence", help="Of intervals.", parser=fraction, metavar="NUMBER")
-    ] = 0.95,
-    draws: Annotated[int, Option("--draws", help="Other assignments to arms that are drawn.", min=99)] = 1999,
-    seed: Annotated[int, Option("--seed", help="Of what is drawn.", min=0)] = 0,
-    out: Annotated[Path | None, Option("--out", help="Where to write the tests: .csv or .parquet.")] = None,
+    confidence: Annotated[float, Option(help="Of intervals.", parser=fraction, metavar="NUMBER")] = 0.95,
+    draws: Annotated[int, Option(help="Other assignments to arms that are drawn.", min=99)] = 1999,
+    seed: Annotated[int, Option(help="Of what is drawn.", min=0)] = 0,
+    out: Annotated[Path | None, Option(help="Where to write the tests: .csv or .parquet.")] = None,
     as_json: Json = False,
 ) -> None:
     """Tell what people changed in a second round, by arm, and whether that is more than chance.
@@ -159,12 +153,7 @@ def compare_arms(
     if out is not None:
         check_target(out, TABLES, [files.judgments, files.judges, files.reasons, files.people])
     given = _of_files(files, model) if folder is None else _of_study(folder, database, model)
-    asked: dict[str, Any] = {
-        "control": control or given.control,
-        "unit": unit,
-        "confidence": confidence,
-        "seed": seed,
-    }
+    asked: dict[str, Any] = {"control": control or given.control, "unit": unit, "confidence": confidence, "seed": seed}
     found = effects(given.judgments, reasons=given.reasons, n_draws=draws, **asked)
     found = replace(found, notes=(*found.notes, *given.notes))
     if model.learn:
@@ -304,11 +293,6 @@ def _as_json(found: "Effects", out: Path | None) -> dict[str, object]:
         "permuted": None if found.permuted is None else asdict(found.permuted),
         "learned": None
         if learned is None
-        else {
-            "gamma": learned.gamma,
-            "eta": learned.eta,
-            "arms": learned.arms.reset_index(),
-            "rates": learned.rates,
-        },
+        else {"gamma": learned.gamma, "eta": learned.eta, "arms": learned.arms.reset_index(), "rates": learned.rates},
         "out": out,
     }

@@ -43,18 +43,12 @@ _BAR = 40
 
 
 def demo(
-    out: Annotated[
-        Path | None, Option("--out", help="Folder to make for the study; without it a temporary one.")
-    ] = None,
+    out: Annotated[Path | None, Option(help="Folder to make for the study; without it a temporary one.")] = None,
     no_serve: Annotated[bool, Option("--no-serve", help="Stop the server when the report is there.")] = False,
-    port: Annotated[
-        int, Option("--port", help="Port of the server; another one if it is taken.", min=1, max=65535)
-    ] = 8000,
-    gamma: Annotated[
-        float, Option("--gamma", help="How far two chances may differ against a judgment.", min=0, max=1)
-    ] = 0.1,
-    eta: Annotated[str, Option("--eta", help="Mean excess that the panel may suffer, or none.")] = "0.02",
-    seed: Annotated[int, Option("--seed", help="Of the pairs and of the simulated people.", min=0)] = 0,
+    port: Annotated[int, Option(help="Port of the server; another one if it is taken.", min=1, max=65535)] = 8000,
+    gamma: Annotated[float, Option(help="How far two chances may differ against a judgment.", min=0, max=1)] = 0.1,
+    eta: Annotated[str, Option(help="Mean excess that the panel may suffer, or none.")] = "0.02",
+    seed: Annotated[int, Option(help="Of the pairs and of the simulated people.", min=0)] = 0,
 ) -> None:
     """Ask 43 simulated people about COMPAS over HTTP, fit what they said, and write a report.
 

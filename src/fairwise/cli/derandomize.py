@@ -27,11 +27,10 @@ def derandomize(
     people: PeopleOptions,
     judgments: JudgmentsOptions,
     learning: LearningOptions,
-    out: Annotated[Path, Option("--out", help="Where to keep the new model: certain.skops.")],
+    out: Annotated[Path, Option(help="Where to keep the new model: certain.skops.")],
     mean_violation: Annotated[
         float | None,
         Option(
-            "--mean-violation",
             help="By how much judgments may be violated on average; as by MODEL if left out.",
             parser=fraction,
             metavar="NUMBER",

@@ -14,7 +14,7 @@ from fairwise.numbers import counted
 
 def export(
     folder: StudyArgument,
-    out: Annotated[Path, Option("--out", help="Where to write the judgments: .csv or .parquet.")],
+    out: Annotated[Path, Option(help="Where to write the judgments: .csv or .parquet.")],
     database: DatabaseOption = None,
     finished_only: Annotated[
         bool, Option("--finished-only", help="Leave out those who have not come to the end.")
@@ -29,7 +29,7 @@ def export(
         Path | None, Option("--judges", help="Where to write who answered: .csv or .parquet.", metavar="FILE")
     ] = None,
     bundle: Annotated[
-        Path | None, Option("--bundle", help="Where to write all of the study but outcomes: .zip.", metavar="FILE")
+        Path | None, Option(help="Where to write all of the study but outcomes: .zip.", metavar="FILE")
     ] = None,
     coarse: Annotated[
         bool, Option("--coarse", help="A bundle with days instead of times, whole seconds, and nothing people wrote.")

@@ -42,25 +42,20 @@ def fit(
     people: PeopleOptions,
     judgments: JudgmentsOptions,
     learning: LearningOptions,
-    out: Annotated[Path | None, Option("--out", help="Where to keep the model: model.skops.")] = None,
+    out: Annotated[Path | None, Option(help="Where to keep the model: model.skops.")] = None,
     prices: Annotated[
-        Path | None,
-        Option("--prices", help="Where to keep what each judgment costs, beside the model: prices.parquet."),
+        Path | None, Option(help="Where to keep what each judgment costs, beside the model: prices.parquet.")
     ] = None,
     deterministic: Annotated[
         bool, Option("--deterministic", help="Decide without chance, and say what that breaks.")
     ] = False,
-    predicted: Annotated[
-        int,
-        Option("--predicted", help="Also use so many judgments about pairs nobody was asked about.", min=0),
-    ] = 0,
+    predicted: Annotated[int, Option(help="Also use so many judgments about pairs nobody was asked about.", min=0)] = 0,
     coverage: Annotated[
-        float,
-        Option("--coverage", help="How often the sets hold that predicted judgments come from.", min=0.01, max=0.99),
+        float, Option(help="How often the sets hold that predicted judgments come from.", min=0.01, max=0.99)
     ] = 0.9,
     held_out: Annotated[bool, Option("--held-out/--no-held-out", help="Measure on held-out parts.")] = True,
-    held_out_by: Annotated[HeldOutBy, Option("--held-out-by", help="What is new in a held-out part.")] = "pair",
-    splits: Annotated[int, Option("--splits", help="How many times to split and refit.", min=1)] = 5,
+    held_out_by: Annotated[HeldOutBy, Option(help="What is new in a held-out part.")] = "pair",
+    splits: Annotated[int, Option(help="How many times to split and refit.", min=1)] = 5,
     dask: DaskAddress = None,
     as_json: Json = False,
 ) -> None:

@@ -46,15 +46,11 @@ def frontier(
     people: PeopleOptions,
     judgments: JudgmentsOptions,
     learning: LearningOptions,
-    out: Annotated[Path, Option("--out", help="Where to write the curves: .csv or .parquet.")],
-    gammas: Annotated[
-        str | None, Option("--gammas", help="Values of gamma: 0:1:0.1, or 0,0.1,0.3.", metavar="RANGE")
-    ] = None,
-    etas: Annotated[str | None, Option("--etas", help="Values of eta, likewise: 0:0.2:0.02.", metavar="RANGE")] = None,
-    by: Annotated[
-        Literal["panel", "judge"], Option("--by", help="One curve for the panel, or one for each judge.")
-    ] = "panel",
-    jobs: Annotated[int, Option("--jobs", help="Processes at the same time.", min=1)] = 1,
+    out: Annotated[Path, Option(help="Where to write the curves: .csv or .parquet.")],
+    gammas: Annotated[str | None, Option(help="Values of gamma: 0:1:0.1, or 0,0.1,0.3.", metavar="RANGE")] = None,
+    etas: Annotated[str | None, Option(help="Values of eta, likewise: 0:0.2:0.02.", metavar="RANGE")] = None,
+    by: Annotated[Literal["panel", "judge"], Option(help="One curve for the panel, or one for each judge.")] = "panel",
+    jobs: Annotated[int, Option(help="Processes at the same time.", min=1)] = 1,
     dask: DaskAddress = None,
     as_json: Json = False,
 ) -> None:

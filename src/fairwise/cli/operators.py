@@ -27,11 +27,7 @@ _Name = Annotated[str, Argument(metavar="NAME", help="The operator's name, as in
 
 
 def reset(
-    folder: StudyArgument,
-    name: _Name,
-    url: UrlOption = HERE,
-    database: DatabaseOption = None,
-    as_json: Json = False,
+    folder: StudyArgument, name: _Name, url: UrlOption = HERE, database: DatabaseOption = None, as_json: Json = False
 ) -> None:
     """Take an operator's password away, end their sessions, and print a link by which they choose another one.
 

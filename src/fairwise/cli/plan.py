@@ -47,24 +47,19 @@ class SimulationOptions:
     """What is asked about a study that is played; of these, only a folder makes it so."""
 
     simulate: _Simulate = None
-    favorable_label: Annotated[str | None, _played("--favorable-label", help=_LABEL, metavar="LABEL")] = None
-    gamma: Annotated[float, _played("--gamma", help=BOUND_HELP, parser=fraction, metavar="NUMBER")] = 0.1
-    eta: Annotated[BudgetOption, _played("--eta", help=EXCESS_HELP, parser=budget, metavar="NUMBER|none")] = _NO_EXCESS
-    fits: Annotated[int, _played("--fits", help="Simulated studies to learn from; 0 for none.", min=0)] = 5
-    seconds: Annotated[
-        float, _played("--seconds", help="Usual seconds for a pair.", min=0.1, max=3600, metavar="NUMBER")
-    ] = 10.0
+    favorable_label: Annotated[str | None, _played(help=_LABEL, metavar="LABEL")] = None
+    gamma: Annotated[float, _played(help=BOUND_HELP, parser=fraction, metavar="NUMBER")] = 0.1
+    eta: Annotated[BudgetOption, _played(help=EXCESS_HELP, parser=budget, metavar="NUMBER|none")] = _NO_EXCESS
+    fits: Annotated[int, _played(help="Simulated studies to learn from; 0 for none.", min=0)] = 5
+    seconds: Annotated[float, _played(help="Usual seconds for a pair.", min=0.1, max=3600, metavar="NUMBER")] = 10.0
     persuasion: Annotated[
         float,
         _played(
-            "--persuasion",
-            help="Of arms: how often a reason shown changes an answer against it.",
-            parser=fraction,
-            metavar="NUMBER",
+            help="Of arms: how often a reason shown changes an answer against it.", parser=fraction, metavar="NUMBER"
         ),
     ] = 0.2
     returning: Annotated[
-        float, _played("--returning", help="Of a second round: who comes back.", parser=fraction, metavar="NUMBER")
+        float, _played(help="Of a second round: who comes back.", parser=fraction, metavar="NUMBER")
     ] = 0.8
 
     def talking_in(self, study: "StudyFolder", typed: frozenset[str]) -> bool:
@@ -116,20 +111,18 @@ def plan(
     judges: Annotated[
         str | None,
         Option(
-            "--judges",
-            help="People to ask: 43, or 20,43,100; left out: as many as needed, or 43 with --simulate.",
-            metavar="SIZES",
+            help="People to ask: 43, or 20,43,100; left out: as many as needed, or 43 with --simulate.", metavar="SIZES"
         ),
     ] = None,
-    pairs: Annotated[str, Option("--pairs", help="Pairs for each of them: 50, or 10,50.", metavar="SIZES")] = "50",
-    wanted: Annotated[float, _number("--wanted", help="Half-width to reach.")] = 0.05,
-    correlation: Annotated[float, _number("--correlation", help="How alike answers of one judge are.")] = 0.1,
-    rate: Annotated[float, _number("--rate", help="The average expected; 0.5 is cautious.")] = 0.25,
-    confidence: Annotated[float, _number("--confidence", help="Of the interval.")] = 0.95,
+    pairs: Annotated[str, Option(help="Pairs for each of them: 50, or 10,50.", metavar="SIZES")] = "50",
+    wanted: Annotated[float, _number(help="Half-width to reach.")] = 0.05,
+    correlation: Annotated[float, _number(help="How alike answers of one judge are.")] = 0.1,
+    rate: Annotated[float, _number(help="The average expected; 0.5 is cautious.")] = 0.25,
+    confidence: Annotated[float, _number(help="Of the interval.")] = 0.95,
     simulations: Annotated[
-        int | None, Option("--simulations", help="Simulated studies per line: 2000, or 20 with --simulate.", min=0)
+        int | None, Option(help="Simulated studies per line: 2000, or 20 with --simulate.", min=0)
     ] = None,
-    seed: Annotated[int, Option("--seed", help="Of the simulated studies.", min=0)] = 0,
+    seed: Annotated[int, Option(help="Of the simulated studies.", min=0)] = 0,
     as_json: Json = False,
 ) -> None:
     """Tell how precise a study will be, and how many judges and pairs make it precise enough.

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 @with_option_groups
 def predict(
-    model: Annotated[Path, Option("--model", help="Model made by fairwise fit: model.skops.")],
+    model: Annotated[Path, Option(help="Model made by fairwise fit: model.skops.")],
     people: PeoplePath,
     id: IdColumn,  # noqa: A002 - the option's name
-    out: Annotated[Path, Option("--out", help="Where to write id, score and label: .csv or .parquet.")],
+    out: Annotated[Path, Option(help="Where to write id, score and label: .csv or .parquet.")],
     draw: Annotated[
         Literal["independent", "shared"],
-        Option("--draw", help="Labels: one draw per person, or one for everyone, so that equal chances end alike."),
+        Option(help="Labels: one draw per person, or one for everyone, so that equal chances end alike."),
     ] = "independent",
     numeric: NumericColumns = "",
     na_values: NaValues = "",

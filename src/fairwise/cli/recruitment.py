@@ -28,12 +28,12 @@ _HEADINGS = {
 
 def links(
     folder: StudyArgument,
-    out: Annotated[Path | None, Option("--out", help="Where to write names and links: .csv or .parquet.")] = None,
-    count: Annotated[int | None, Option("--count", help="How many links.", min=1, max=100_000)] = None,
+    out: Annotated[Path | None, Option(help="Where to write names and links: .csv or .parquet.")] = None,
+    count: Annotated[int | None, Option(help="How many links.", min=1, max=100_000)] = None,
     names: Annotated[
-        Path | None, Option("--names", help="Table with a column name: one link for each row.", metavar="FILE")
+        Path | None, Option(help="Table with a column name: one link for each row.", metavar="FILE")
     ] = None,
-    revoke: Annotated[str | None, Option("--revoke", help="Let nobody begin by this link.", metavar="LINK")] = None,
+    revoke: Annotated[str | None, Option(help="Let nobody begin by this link.", metavar="LINK")] = None,
     url: UrlOption = HERE,
     database: DatabaseOption = None,
     as_json: Json = False,
@@ -77,8 +77,8 @@ def links(
 
 def room(
     folder: StudyArgument,
-    name: Annotated[str | None, Option("--name", help="Open a room for a class or a meeting.")] = None,
-    close: Annotated[str | None, Option("--close", help="Let nobody else in by this code.", metavar="CODE")] = None,
+    name: Annotated[str | None, Option(help="Open a room for a class or a meeting.")] = None,
+    close: Annotated[str | None, Option(help="Let nobody else in by this code.", metavar="CODE")] = None,
     url: UrlOption = HERE,
     database: DatabaseOption = None,
     as_json: Json = False,
@@ -119,7 +119,7 @@ def room(
 
 def ids(
     folder: StudyArgument,
-    add: Annotated[Path | None, Option("--add", help="Table with a column id: these may come.", metavar="FILE")] = None,
+    add: Annotated[Path | None, Option(help="Table with a column id: these may come.", metavar="FILE")] = None,
     delete: Annotated[bool, Option("--delete", help="Delete the list, and let in any id.")] = False,
     database: DatabaseOption = None,
     as_json: Json = False,
@@ -162,9 +162,7 @@ def ids(
 
 def participants(
     folder: StudyArgument,
-    out: Annotated[
-        Path | None, Option("--out", help="Write them to a table instead: .csv or .parquet.", metavar="FILE")
-    ] = None,
+    out: Annotated[Path | None, Option(help="Write them to a table instead: .csv or .parquet.", metavar="FILE")] = None,
     database: DatabaseOption = None,
     as_json: Json = False,
 ) -> None:

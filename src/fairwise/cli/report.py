@@ -44,10 +44,8 @@ class SecondRoundOptions:
     second_round: Annotated[
         bool, _again("--second-round", help="Also tell what people changed after they talked, by arm of --judges.")
     ] = False
-    control: Annotated[str | None, _again("--control", help="The arm to compare with, if not called control.")] = None
-    reasons: Annotated[
-        Path | None, _again("--reasons", help="Reasons shown: columns a, b and answer.", metavar="FILE")
-    ] = None
+    control: Annotated[str | None, _again(help="The arm to compare with, if not called control.")] = None
+    reasons: Annotated[Path | None, _again(help="Reasons shown: columns a, b and answer.", metavar="FILE")] = None
 
     def effects(self, task: TrainingData) -> "Effects | None":
         """What people changed, if that is asked for."""
@@ -69,39 +67,33 @@ def report(
     judgments: JudgmentsOptions,
     learning: LearningOptions,
     again: SecondRoundOptions,
-    out: Annotated[Path, Option("--out", help="Where to write the report: report.html.")],
-    model: Annotated[Path | None, Option("--model", help="A model made before by fit, instead of fitting now.")] = None,
-    prices: Annotated[
-        Path | None, Option("--prices", help="What its judgments cost, made with it by fit: prices.parquet.")
-    ] = None,
-    frontier: Annotated[Path | None, Option("--frontier", help="Curves made before by frontier: frontier.csv.")] = None,
-    figures: Annotated[
-        Path | None, Option("--figures", help="Folder for the figures and their numbers as files, too.")
-    ] = None,
+    out: Annotated[Path, Option(help="Where to write the report: report.html.")],
+    model: Annotated[Path | None, Option(help="A model made before by fit, instead of fitting now.")] = None,
+    prices: Annotated[Path | None, Option(help="What its judgments cost, made with it by fit: prices.parquet.")] = None,
+    frontier: Annotated[Path | None, Option(help="Curves made before by frontier: frontier.csv.")] = None,
+    figures: Annotated[Path | None, Option(help="Folder for the figures and their numbers as files, too.")] = None,
     held_out: Annotated[
         bool, Option("--held-out/--no-held-out", help="Measure on people left out, and compare with simpler models.")
     ] = True,
     groups: Annotated[
         str,
         Option(
-            "--groups",
             help="Columns whose groups to compare: race,sex. Default: those that look protected.",
             metavar="COLUMNS|none",
         ),
     ] = "",
     question: Annotated[
-        str | None, Option("--question", help="What the judges were asked: the text, or @file.", metavar="TEXT|@FILE")
+        str | None, Option(help="What the judges were asked: the text, or @file.", metavar="TEXT|@FILE")
     ] = None,
     design: Annotated[
-        str | None, Option("--design", help="How the pairs were chosen: the text, or @file.", metavar="TEXT|@FILE")
+        str | None, Option(help="How the pairs were chosen: the text, or @file.", metavar="TEXT|@FILE")
     ] = None,
-    unit: Annotated[str, Option("--unit", help="With --outcome-kind amount: what it is counted in, such as €.")] = "",
-    title: Annotated[str | None, Option("--title", help="Of the report.")] = None,
+    unit: Annotated[str, Option(help="With --outcome-kind amount: what it is counted in, such as €.")] = "",
+    title: Annotated[str | None, Option(help="Of the report.")] = None,
     simulated: Annotated[bool, Option("--simulated", help="Say that no real people were asked.")] = False,
-    language: Annotated[str, Option("--language", help="Of the report: en or de.")] = "en",
+    language: Annotated[str, Option(help="Of the report: en or de.")] = "en",
     case_details: Annotated[
-        bool,
-        Option("--case-details", help="Name ids of people and participants, and show columns of free text."),
+        bool, Option("--case-details", help="Name ids of people and participants, and show columns of free text.")
     ] = False,
     as_json: Json = False,
 ) -> None:

@@ -19,15 +19,13 @@ def serve(
         Argument(metavar="DIR", help="The study; or a new folder, to make one in the console; or one with --several."),
     ],
     database: NewDatabaseOption = None,
-    host: Annotated[str, Option("--host", help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, Option("--port", help="Port to listen on; 0 for any that is free.", min=0, max=65535)] = 8000,
-    workers: Annotated[int, Option("--workers", help="Processes; more than one needs PostgreSQL.", min=1)] = 1,
-    prefix: Annotated[
-        str, Option("--prefix", help="Path under which a proxy shows the study: /study.", metavar="PATH")
-    ] = "",
+    host: Annotated[str, Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, Option(help="Port to listen on; 0 for any that is free.", min=0, max=65535)] = 8000,
+    workers: Annotated[int, Option(help="Processes; more than one needs PostgreSQL.", min=1)] = 1,
+    prefix: Annotated[str, Option(help="Path under which a proxy shows the study: /study.", metavar="PATH")] = "",
     dask: Annotated[
         str | None,
-        Option("--dask", help="Scheduler of a dask cluster that makes the models: tls://host:8786.", metavar="ADDRESS"),
+        Option(help="Scheduler of a dask cluster that makes the models: tls://host:8786.", metavar="ADDRESS"),
     ] = None,
     several: Annotated[
         bool, Option("--several", help="DIR holds several studies, each a folder: the study DIR/loans is at /loans/.")

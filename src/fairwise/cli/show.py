@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 @with_option_groups
 def show(
     model: Annotated[Path, Argument(metavar="MODEL", help="Model made by fairwise fit: model.skops.")],
-    person: Annotated[str | None, Option("--person", help="Id of someone in --people to explain it for.")] = None,
-    people: Annotated[Path | None, Option("--people", help="Table with that person: .csv or .parquet.")] = None,
-    id: Annotated[str | None, Option("--id", help="Its column with each person's id.")] = None,  # noqa: A002
+    person: Annotated[str | None, Option(help="Id of someone in --people to explain it for.")] = None,
+    people: Annotated[Path | None, Option(help="Table with that person: .csv or .parquet.")] = None,
+    id: Annotated[str | None, Option(help="Its column with each person's id.")] = None,  # noqa: A002
     as_json: Json = False,
 ) -> None:
     r"""Show a model as rules in words, or which of them apply to one person and what they say.

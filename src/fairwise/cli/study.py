@@ -36,11 +36,9 @@ def new(
     folder: Annotated[Path, Argument(metavar="DIR", help="Folder to make; it must not exist, or be empty.")],
     people: PeoplePath,
     id_column: IdColumn,
-    show: Annotated[
-        str, Option("--show", help="Columns that participants see, in this order: sex,age.", metavar="COLUMNS")
-    ],
+    show: Annotated[str, Option(help="Columns that participants see, in this order: sex,age.", metavar="COLUMNS")],
     outcome: Annotated[
-        str | None, Option("--outcome", help="Column to predict later; kept in a file of its own, never shown.")
+        str | None, Option(help="Column to predict later; kept in a file of its own, never shown.")
     ] = None,
     outcome_kind: KindOption = None,
     label_values: LabelValues = None,
@@ -49,58 +47,43 @@ def new(
     amount_better: AmountBetter = "more",
     pairs: Annotated[
         int | None,
-        Option(
-            "--pairs",
-            help="Pairs for each participant; 50, or the sum if the design names uniform ones.",
-            min=1,
-            max=1000,
-        ),
+        Option(help="Pairs for each participant; 50, or the sum if the design names uniform ones.", min=1, max=1000),
     ] = None,
     design: Annotated[
-        str | None,
-        Option("--design", help='Kinds of pairs: "28 uniform, 6 anchors, 5 repeats, 10 active".', metavar="KINDS"),
+        str | None, Option(help='Kinds of pairs: "28 uniform, 6 anchors, 5 repeats, 10 active".', metavar="KINDS")
     ] = None,
     strata: Annotated[
-        str | None,
-        Option("--strata", help="Columns by which stratified pairs are balanced: sex,race.", metavar="COLUMNS"),
+        str | None, Option(help="Columns by which stratified pairs are balanced: sex,race.", metavar="COLUMNS")
     ] = None,
     scores: Annotated[
         Path | None,
         Option(
-            "--scores",
             help="For active pairs: scores of a current model, with columns id and score (.csv or .parquet); pairs "
-            "about which it would break the likely answer are then asked more often.",
+            "about which it would break the likely answer are then asked more often."
         ),
     ] = None,
     favorable_label: Annotated[
-        Literal["0", "1"] | None,
-        Option("--favorable-label", help="Whether label 1 or 0 is good; needed with --scores, if there are two."),
+        Literal["0", "1"] | None, Option(help="Whether label 1 or 0 is good; needed with --scores, if there are two.")
     ] = None,
     pictures: Annotated[
         str | None,
         Option(
-            "--pictures",
             help="A column of --show that names picture files in the folder images beside the people, and the column "
             "that says in words what each shows: photo=photo_text.",
             metavar="COLUMN=WORDS",
         ),
     ] = None,
     seed: Annotated[
-        int | None,
-        Option("--seed", help="Decides who is shown which pairs and comes to which arm; drawn if left out.", min=0),
+        int | None, Option(help="Decides who is shown which pairs and comes to which arm; drawn if left out.", min=0)
     ] = None,
     answers: Annotated[
-        Literal["four", "two"], Option("--answers", help="All four answers, or only same and no_constraint.")
+        Literal["four", "two"], Option(help="All four answers, or only same and no_constraint.")
     ] = "four",
-    languages: Annotated[
-        str, _text_option("--languages", help="Languages to choose from, the study's own first: en,de.")
-    ] = "en",
-    title: Annotated[str | None, _text_option("--title", help="Name of the study.")] = None,
-    treated_well: Annotated[
-        str | None, _text_option("--treated-well", help="The favourable outcome in words: being released.")
-    ] = None,
-    question: Annotated[str | None, _text_option("--question", help="What is asked about every pair.")] = None,
-    contact: Annotated[str, _text_option("--contact", help="Whom participants may write to.")] = "",
+    languages: Annotated[str, _text_option(help="Languages to choose from, the study's own first: en,de.")] = "en",
+    title: Annotated[str | None, _text_option(help="Name of the study.")] = None,
+    treated_well: Annotated[str | None, _text_option(help="The favourable outcome in words: being released.")] = None,
+    question: Annotated[str | None, _text_option(help="What is asked about every pair.")] = None,
+    contact: Annotated[str, _text_option(help="Whom participants may write to.")] = "",
     numeric: NumericColumns = "",
     na_values: NaValues = "",
     as_json: Json = False,
@@ -280,8 +263,7 @@ def forget(
         bool, Option("--clock-is-right", help="Believe the clock, though it is weeks off from when it was last seen.")
     ] = False,
     panel_id: Annotated[
-        str | None,
-        Option("--panel-id", help="Delete the experiment group kept for this ID of the panel.", metavar="ID"),
+        str | None, Option(help="Delete the experiment group kept for this ID of the panel.", metavar="ID")
     ] = None,
     as_json: Json = False,
 ) -> None:

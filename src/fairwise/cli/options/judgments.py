@@ -91,13 +91,11 @@ class JudgmentsOptions:
     """A file of judgments, perhaps from another tool."""
 
     judgments: _Table
-    map: Annotated[list[str] | None, _option("--map", help=_COLUMNS, metavar="OURS=THEIRS")] = None
-    map_answer: Annotated[list[str] | None, _option("--map-answer", help=_WORDS, metavar="THEIRS=OURS")] = None
-    judge: Annotated[str | None, _option("--judge", help="Who answered, where the file has no such column.")] = None
-    answer: Annotated[
-        str | None, _option("--answer", help="What every row says, where the file has no such column.")
-    ] = None
-    judges: Annotated[Path | None, _option("--judges", help=_KINDS)] = None
+    map: Annotated[list[str] | None, _option(help=_COLUMNS, metavar="OURS=THEIRS")] = None
+    map_answer: Annotated[list[str] | None, _option(help=_WORDS, metavar="THEIRS=OURS")] = None
+    judge: Annotated[str | None, _option(help="Who answered, where the file has no such column.")] = None
+    answer: Annotated[str | None, _option(help="What every row says, where the file has no such column.")] = None
+    judges: Annotated[Path | None, _option(help=_KINDS)] = None
 
     def __post_init__(self) -> None:
         """Refuse wrong usage before any file is read."""

@@ -70,14 +70,12 @@ class LearningOptions:
     """Everything that a fit can be told, under the names of its settings."""
 
     gamma: Gamma = 0.1
-    eta: Annotated[BudgetOption, _asked("--eta", help=EXCESS_HELP, parser=budget, metavar="NUMBER|none")] = _NO_EXCESS
-    favorable_label: Annotated[str | None, _asked("--favorable-label", help=_LABEL, metavar="LABEL")] = None
-    label_values: Annotated[Path | None, _asked("--label-values", help=_VALUES, metavar="FILE")] = None
-    outcome_kind: Annotated[OutcomeKind | None, _asked("--outcome-kind", help=_KIND)] = None
-    outcome_range: Annotated[
-        tuple[float, float] | None, _asked("--outcome-range", help=_RANGE, metavar="LEAST MOST")
-    ] = None
-    better: Annotated[Literal["more", "less"] | None, _asked("--better", help=_BETTER)] = None
+    eta: Annotated[BudgetOption, _asked(help=EXCESS_HELP, parser=budget, metavar="NUMBER|none")] = _NO_EXCESS
+    favorable_label: Annotated[str | None, _asked(help=_LABEL, metavar="LABEL")] = None
+    label_values: Annotated[Path | None, _asked(help=_VALUES, metavar="FILE")] = None
+    outcome_kind: Annotated[OutcomeKind | None, _asked(help=_KIND)] = None
+    outcome_range: Annotated[tuple[float, float] | None, _asked(help=_RANGE, metavar="LEAST MOST")] = None
+    better: Annotated[Literal["more", "less"] | None, _asked(help=_BETTER)] = None
     judge_budgets: Annotated[
         float | None,
         _asked(
@@ -92,29 +90,24 @@ class LearningOptions:
         _asked("--group-constraint", help=_RATES, parser=group_rule, metavar="RATE:BOUND:COLUMN"),
     ] = None
     weighting: WeightingOption = "answers"
-    features: Annotated[str, _model("--features", help="Use these columns only: age,priors.", metavar="COLUMNS")] = ""
-    estimator: Annotated[Estimator, _model("--estimator", help="What is mixed; trees are proven.")] = "linear"
-    max_depth: Annotated[int, _model("--max-depth", help="Of trees.", min=1, max=4)] = 2
+    features: Annotated[str, _model(help="Use these columns only: age,priors.", metavar="COLUMNS")] = ""
+    estimator: Annotated[Estimator, _model(help="What is mixed; trees are proven.")] = "linear"
+    max_depth: Annotated[int, _model(help="Of trees.", min=1, max=4)] = 2
     max_thresholds: Annotated[
         ThresholdsOption,
         _model(
-            "--max-thresholds",
             help="Per column of a tree; auto: all, or as many as take seconds.",
             parser=thresholds,
             metavar="NUMBER|auto|all",
         ),
     ] = _AFFORDABLE
-    solver: Annotated[Solver, _model("--solver", help="no-regret is the paper's game.")] = "column-generation"
+    solver: Annotated[Solver, _model(help="no-regret is the paper's game.")] = "column-generation"
     n_rounds: Annotated[int, _model("--rounds", help="Of the no-regret solver.", min=1)] = 1000
-    tol: Annotated[float, _model("--tol", help="Gap at which column generation stops.")] = 1e-4
-    max_iter: Annotated[
-        int | None, _model("--max-iter", help="Iterations of column generation; enough if left out.", min=1)
-    ] = None
-    time_limit: Annotated[
-        float | None, _model("--time-limit", help="Seconds of the search; the best found by then is kept.")
-    ] = None
+    tol: Annotated[float, _model(help="Gap at which column generation stops.")] = 1e-4
+    max_iter: Annotated[int | None, _model(help="Iterations of column generation; enough if left out.", min=1)] = None
+    time_limit: Annotated[float | None, _model(help="Seconds of the search; the best found by then is kept.")] = None
     max_classifiers: Annotated[
-        int | None, _model("--max-classifiers", help="Mix at most so many; as few as possible if left out.", min=1)
+        int | None, _model(help="Mix at most so many; as few as possible if left out.", min=1)
     ] = None
     random_state: Annotated[int, _model("--seed", help="Of draws and splits.", min=0, max=2**31 - 1)] = 0
 

@@ -43,10 +43,8 @@ class PeopleOptions:
 
     people: PeoplePath
     id: IdColumn
-    outcome: Annotated[
-        str, _option("--outcome", help="Column to predict: two values, those of --label-values, or amounts.")
-    ]
-    drop: Annotated[str, _option("--drop", help="Columns not to learn from: race,sex.", metavar="COLUMNS")] = ""
+    outcome: Annotated[str, _option(help="Column to predict: two values, those of --label-values, or amounts.")]
+    drop: Annotated[str, _option(help="Columns not to learn from: race,sex.", metavar="COLUMNS")] = ""
     numeric: NumericColumns = ""
     na_values: NaValues = ""
 
