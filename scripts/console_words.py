@@ -26,8 +26,8 @@ from fairwise.study.questions import Question
 from fairwise.study.recruitment import Recruitment, Relation
 from fairwise.study.settings import AnswerWords, ShownColumn, StudySettings
 from fairwise.study.toml import Input
+from fairwise.tables.files import DECIMALS
 from fairwise.tables.parsing import SEPARATORS
-from fairwise.tables.text_formats import DECIMALS
 from fairwise.web.shared.watch import STATES
 
 CONSOLE = Path(fairwise.__file__).parent / "web" / "console"

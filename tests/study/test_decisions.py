@@ -16,8 +16,8 @@ from fairwise.study.folder import OUTCOME, StudyFolder
 from fairwise.study.languages import available, language
 from fairwise.study.new_study import new_study
 from fairwise.study.settings import StudySettings
-from fairwise.tables.people_file import PeopleFile
-from fairwise.tables.row_errors import Source
+from fairwise.tables.files import PeopleFile
+from fairwise.tables.rows import Source
 
 if TYPE_CHECKING:
     from pathlib import Path

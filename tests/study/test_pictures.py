@@ -19,7 +19,7 @@ from fairwise.errors import InputError
 from fairwise.study.folder import StudyFolder
 from fairwise.study.new_study import new_study
 from fairwise.study.pictures import LARGEST, LONGEST_SIDE, media_type, size_of
-from fairwise.tables.people_file import PeopleFile
+from fairwise.tables.files import PeopleFile
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -21,7 +21,7 @@ from fairwise.constraints.pairs import asked_rows
 from fairwise.constraints.violations import STATUSES, status_counts
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
-from fairwise.tables.frames import to_pandas
+from fairwise.tables.columns import to_pandas
 
 if TYPE_CHECKING:
     from fairwise.auditing import Audit, Effects

@@ -217,7 +217,8 @@ def _revoke(folder: Path, database: str | None, link: str) -> None:
 
 def _texts(file: Path, column: str, what: str, is_allowed: Callable[[str], bool], rule: str) -> list[str]:
     """Return the column of a table as text; refuse the first cell that is not allowed, and a table without any."""
-    from fairwise.tables.files import read_table, require_column
+    from fairwise.tables.files import read_table
+    from fairwise.tables.rows import require_column
 
     table, source = read_table(file)
     require_column(column, list(table.columns), source.where())

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from fairwise.errors import InputError, quote, some
-from fairwise.tables.ids import encode, text_of
+from fairwise.tables.rows import encode, text_of
 
 if TYPE_CHECKING:
     from fairwise.constraints.pairs import FloatArray, IntArray, PairRows, Weighting

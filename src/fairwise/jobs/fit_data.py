@@ -26,8 +26,8 @@ from fairwise.study.fit_choices import FitChoices
 from fairwise.study.folder import StudyFolder
 from fairwise.study.settings import StudySettings
 from fairwise.tables.files import read_parquet
-from fairwise.tables.ids import text_of
 from fairwise.tables.output import write_whole
+from fairwise.tables.rows import text_of
 
 MEANT = "meant.parquet"
 """Answers as a fit uses them where it also uses what people mean: with weights, and with predicted ones."""

@@ -7,8 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairwise.judgments.answer import Answer
-from fairwise.tables.ids import encode, is_integer
-from fairwise.tables.row_errors import RowErrors, did_you_mean
+from fairwise.tables.rows import RowErrors, did_you_mean, encode, is_integer
 
 _ZONE = re.compile(r"^[^T ]*[T ].*(?:[Zz]|[+-]\d{2}(?::?\d{2})?)$")
 _LIGHTEST, _HEAVIEST = 1e-100, 1e100  # so that sums, products and squares of weights stay numbers

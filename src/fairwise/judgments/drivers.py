@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from fairwise.errors import InputError, JudgmentsError, some
 from fairwise.judgments.answer import SAME, Ints, Oriented, orient
 from fairwise.judgments.table import Judgments
-from fairwise.tables.frames import is_numeric
+from fairwise.tables.columns import is_numeric
 
 
 @dataclass(frozen=True, eq=False)

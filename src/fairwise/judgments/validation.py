@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from fairwise.errors import InputError, JudgmentsError, TableError, cut, quote, some
 from fairwise.judgments import columns
 from fairwise.judgments.answer import PairDesign
-from fairwise.tables.frames import has_ids, indexed_by, make_of, to_pandas
-from fairwise.tables.ids import PeopleIds, encode, integers_or_texts, is_integer
-from fairwise.tables.row_errors import RowErrors, Source
+from fairwise.tables.columns import has_ids, indexed_by, make_of, to_pandas
+from fairwise.tables.rows import PeopleIds, RowErrors, Source, encode, integers_or_texts, is_integer
 
 REQUIRED = ("judge", "a", "b", "answer")
 DEFAULTS = {"weight": 1.0, "round": 1, "design": PairDesign.UNIFORM.value}

@@ -20,7 +20,7 @@ from fairwise.learning.model.fitted import FittedMixture
 from fairwise.learning.preparation import prepare
 from fairwise.learning.settings import JudgeBudgets, LabelValues, MaxThresholds, Params, warn_of_unused
 from fairwise.learning.solvers.progress import FitProgress, Watch
-from fairwise.tables.frames import to_pandas
+from fairwise.tables.columns import to_pandas
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -18,8 +18,7 @@ from pydantic import Field, model_validator
 from fairwise.errors import some
 from fairwise.study.languages import Language, marked
 from fairwise.study.toml import Input, Line, SettingsTable, Unit
-from fairwise.tables.ids import text_of
-from fairwise.tables.row_errors import Source
+from fairwise.tables.rows import Source, text_of
 
 OutcomeKind = Literal["yes-no", "tiers", "amount"]
 MOST_DECISIONS = 12

@@ -26,10 +26,8 @@ from fairwise.study.questions import decisive as decisive_questions
 from fairwise.study.settings import StudySettings
 from fairwise.study.texts import left_to_fill_in, read_text, safe_html
 from fairwise.study.translations import translated, translated_values
-from fairwise.tables.files import read_parquet
-from fairwise.tables.ids import text_of
-from fairwise.tables.people_file import PeopleFile
-from fairwise.tables.row_errors import Source
+from fairwise.tables.files import PeopleFile, read_parquet
+from fairwise.tables.rows import Source, text_of
 
 # What participants of a study read in one of its languages: its words, its two texts, and everyone's card.
 

@@ -29,9 +29,9 @@ from fairwise.study.settings import StudySettings
 from fairwise.study.telling import NEVER_SHOWN, telling_columns
 from fairwise.study.texts import TITLE_DRAFT, consent_draft, task_draft
 from fairwise.study.toml import Plain
-from fairwise.tables.frames import arrow_column
-from fairwise.tables.ids import text_of
-from fairwise.tables.people_file import PeopleFile
+from fairwise.tables.columns import arrow_column
+from fairwise.tables.files import PeopleFile
+from fairwise.tables.rows import text_of
 
 _WORDS = re.compile(r"[\s_.\-]+|(?<=[a-z])(?=[A-Z])")
 _OF_MORE = "; of more, say how good each is, --label-values or [[decisions]], or that they are amounts, --amount-range"

@@ -10,7 +10,7 @@ from fairwise.datasets import load_compas
 from fairwise.study.folder import CONSENT, TASK, StudyFolder
 from fairwise.study.new_study import StudyDraft, drafted_study, new_study
 from fairwise.study.toml import Plain
-from fairwise.tables.people_file import PeopleFile
+from fairwise.tables.files import PeopleFile
 
 OUTCOME = "two_year_recid"
 FAVORABLE, UNFAVORABLE = "no new arrest", "rearrested"

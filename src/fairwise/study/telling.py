@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fairwise.tables.ids import text_of
+from fairwise.tables.rows import text_of
 
 Codes = NDArray[np.intp]
 

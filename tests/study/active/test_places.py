@@ -20,7 +20,7 @@ from fairwise.study.active.chooser import Situation, StudyChooser
 from fairwise.study.active.model import written
 from fairwise.study.folder import SCORES, GivenScores, StudyFolder
 from fairwise.study.new_study import new_study
-from fairwise.tables.people_file import PeopleFile
+from fairwise.tables.files import PeopleFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairwise.errors import InputError, some
-from fairwise.tables.frames import is_numeric
+from fairwise.tables.columns import is_numeric
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]

@@ -22,7 +22,7 @@ from fairwise.judgments.answer_model.features import EncodedPeople, Floats, Ints
 from fairwise.judgments.answer_model.lapses import Lapses
 from fairwise.judgments.answer_model.panel import Panel, learn_panel
 from fairwise.judgments.answer_model.rows import AskedPairs
-from fairwise.tables.frames import is_numeric
+from fairwise.tables.columns import is_numeric
 
 _FOLDS, _FEW_FOLDS = 10, 3
 # After a little changed, the panel is nearly known.

@@ -15,8 +15,8 @@ from fairwise.judgments.answer_model.features import Floats, Ints
 from fairwise.judgments.answer_model.lapses import SaidRows
 from fairwise.judgments.table import Judgments
 from fairwise.judgments.validation import By
-from fairwise.tables.frames import has_ids, make_of, to_pandas
-from fairwise.tables.ids import PeopleIds, encode
+from fairwise.tables.columns import has_ids, make_of, to_pandas
+from fairwise.tables.rows import PeopleIds, encode
 
 _CODED = {SAME: Answer.SAME, FIRST: Answer.A_AT_LEAST_B, SECOND: Answer.B_AT_LEAST_A, NEITHER: Answer.NO_CONSTRAINT}
 _QUICKEST = 0.1  # seconds; whatever is quicker is as quick

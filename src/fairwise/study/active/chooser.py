@@ -16,7 +16,7 @@ from fairwise.study.active.model import ChoiceModel, ParticipantAnswer, SeenPeop
 from fairwise.study.designs import DifferingPairs, ShownPair
 from fairwise.study.designs.numbered_pairs import Purpose, stream
 from fairwise.study.folder import StudyFolder
-from fairwise.tables.frames import is_numeric
+from fairwise.tables.columns import is_numeric
 
 CANDIDATES = 300
 # Up to so many numbers it is quicker to shuffle them all than to draw until enough are new.

@@ -20,7 +20,7 @@ from fairwise.study.settings import StudySettings
 from fairwise.study.toml import Plain
 from fairwise.tables.files import read_parquet
 from fairwise.tables.look import ColumnLook
-from fairwise.tables.row_errors import Source
+from fairwise.tables.rows import Source
 from fairwise.web.console.section import SettingsSection, filled
 from fairwise.web.console.settings_form import Group, group_of
 from fairwise.web.shared.forms import Form, decimal_number

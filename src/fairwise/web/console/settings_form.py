@@ -16,7 +16,7 @@ from fairwise.study.questions import Question
 from fairwise.study.recruitment import Recruitment, Relation
 from fairwise.study.settings import AnswerWords, ShownColumn, StudySettings
 from fairwise.study.toml import Input, Plain, SettingError, SettingsTable
-from fairwise.tables.ids import text_of
+from fairwise.tables.rows import text_of
 from fairwise.web.shared.forms import Form, decimal_number
 
 _TABLES: Mapping[str, type[SettingsTable]] = {

@@ -27,9 +27,9 @@ from fairwise.study.sample import drafted_sample
 from fairwise.study.settings import MOST_PAIRS, StudySettings
 from fairwise.study.stages import StudyState
 from fairwise.study.toml import Plain
-from fairwise.tables.look import ColumnLook, FileFormat
+from fairwise.tables.files import DECIMALS
+from fairwise.tables.look import ENCODINGS, ColumnLook, FileFormat
 from fairwise.tables.parsing import SEPARATORS
-from fairwise.tables.text_formats import DECIMALS, ENCODINGS
 from fairwise.web.console import study_pages
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.console.decisions import KINDS, ROWS, decided, first_decided, with_suggestions
