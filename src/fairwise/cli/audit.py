@@ -7,11 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer import Option
 
-from fairwise.cli.options import with_option_groups
-from fairwise.cli.options.judgments import JudgmentsOptions
-from fairwise.cli.options.learning import DaskAddress, Gamma, WeightingOption, dask_client
-from fairwise.cli.options.parsing import names
-from fairwise.cli.options.people import scores_in_blocks
+from fairwise.cli.options import JudgmentsOptions, names
 from fairwise.cli.terminal import (
     TABLES,
     Json,
@@ -23,6 +19,7 @@ from fairwise.cli.terminal import (
     print_json,
     write_table,
 )
+from fairwise.cli.training import DaskAddress, Gamma, WeightingOption, dask_client, scores_in_blocks
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -62,7 +59,6 @@ _GROUP_HEADINGS = {
 }
 
 
-@with_option_groups
 def audit(
     scores: Annotated[Path, Option(help="Scores of any model, one row a person: .csv or .parquet.")],
     judgments: JudgmentsOptions,

@@ -5,11 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from fairwise.cli.options import with_option_groups
-from fairwise.cli.options.judgments import JudgmentsOptions
-from fairwise.cli.options.parsing import names
-from fairwise.cli.options.people import IdColumn, NaValues, NumericColumns, PeoplePath, note_doubts
+from fairwise.cli.options import IdColumn, JudgmentsOptions, NaValues, NumericColumns, PeoplePath, names
 from fairwise.cli.terminal import Json, echo, heading, print_import, print_json, spinner
+from fairwise.cli.training import note_doubts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +22,6 @@ _ALPHA = ("alpha", "low", "high", "covered", "confidence", "n_pairs", "n_judges"
 _LEVELS = ("four answers", "same or not")
 
 
-@with_option_groups
 def check(
     people: PeoplePath,
     id: IdColumn,  # noqa: A002 - the option's name

@@ -8,11 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer import Argument, Option
 
-from fairwise.cli.options import with_option_groups
-from fairwise.cli.options.judgments import JudgmentsOptions
-from fairwise.cli.options.learning import BOUND_HELP, EXCESS_HELP
-from fairwise.cli.options.parsing import BudgetOption, budget, fraction
-from fairwise.cli.options.study import DatabaseOption
+from fairwise.cli.options import DatabaseOption, JudgmentsOptions, eta_option, fraction, gamma_option
 from fairwise.cli.terminal import (
     TABLES,
     Json,
@@ -32,7 +28,6 @@ if TYPE_CHECKING:
     from fairwise.auditing import Effects, LearnedEffects
     from fairwise.judgments import Judgments
 
-_NO_EXCESS = BudgetOption(0.0)
 _ARMS = {
     "arm": "arm",
     "judges": "people",
@@ -72,7 +67,8 @@ _STILL_OPEN = (
     "before when it ends."
 )
 _file = partial(Option, rich_help_panel="Files instead of a study", metavar="FILE")
-_learn = partial(Option, rich_help_panel="What is learned")
+_PANEL = "What is learned"
+_learn = partial(Option, rich_help_panel=_PANEL)
 
 
 @dataclass(frozen=True)
@@ -94,8 +90,8 @@ class ModelOptions:
     """What to learn before and after."""
 
     learn: Annotated[bool, _learn("--learn", help="Also compare what is learned; needs outcomes.")] = False
-    gamma: Annotated[float, _learn(help=BOUND_HELP, parser=fraction, metavar="NUMBER")] = 0.1
-    eta: Annotated[BudgetOption, _learn(help=EXCESS_HELP, parser=budget, metavar="NUMBER|none")] = _NO_EXCESS
+    gamma: Annotated[float, gamma_option(_PANEL)] = 0.1
+    eta: Annotated[float | None, eta_option(_PANEL)] = 0
     favorable_label: Annotated[
         str | None, _learn(help="The good outcome, as written in the file.", metavar="LABEL")
     ] = None
@@ -117,7 +113,6 @@ class _Given:
     notes: tuple[str, ...] = ()
 
 
-@with_option_groups
 def compare_arms(
     files: FileOptions,
     model: ModelOptions,
@@ -235,7 +230,7 @@ def _learned(given: _Given, model: ModelOptions, asked: dict[str, Any]) -> "Lear
             "some answers are ordered ('A at least as well as B'), so it must be known which outcome is the good one: "
             f"give --favorable-label {labels}"
         )
-    learner = PairwiseFairClassifier(**PLANNING_MODEL, gamma=model.gamma, eta=model.eta.limit, favorable_label=label)
+    learner = PairwiseFairClassifier(**PLANNING_MODEL, gamma=model.gamma, eta=model.eta, favorable_label=label)
     draws: dict[str, Any] = {"n_resamples": model.resamples, "n_draws": model.learned_draws}
     with progress_bar("Models") as progress:
         return learned_effects(

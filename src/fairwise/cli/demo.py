@@ -26,8 +26,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Abort, Option, confirm
 
-from fairwise.cli.options.parsing import budget, parse_option
-from fairwise.cli.options.study import study_store
+from fairwise.cli.options import budget, parse_option, study_store
 from fairwise.cli.terminal import check_folder, echo, heading, note, progress_bar, spinner
 from fairwise.errors import InputError
 from fairwise.numbers import in_100, share_difference
@@ -60,7 +59,7 @@ def demo(
     """
     from fairwise.bots.participant import play  # noqa: F401 - says at once if the extra is missing
 
-    limit = parse_option("--eta", budget, eta).limit
+    limit = parse_option("--eta", budget, eta)
     if out is not None:
         check_folder(out.parent if str(out.parent) else Path())
     home = Path(tempfile.mkdtemp(prefix="fairwise-demo-")) / "study" if out is None else out

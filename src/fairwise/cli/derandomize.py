@@ -6,12 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Context, Option
 
-from fairwise.cli.options import with_option_groups
-from fairwise.cli.options.judgments import JudgmentsOptions
-from fairwise.cli.options.learning import LearningOptions, TrainingData
-from fairwise.cli.options.parsing import fraction, typed_options
-from fairwise.cli.options.people import PeopleOptions
+from fairwise.cli.options import JudgmentsOptions, fraction, typed_options
 from fairwise.cli.terminal import Json, check_target, echo, heading, print_import, print_json, spinner
+from fairwise.cli.training import LearningOptions, PeopleOptions, TrainingData
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,7 +17,6 @@ if TYPE_CHECKING:
 MODELS = (".skops",)
 
 
-@with_option_groups
 def derandomize(
     context: Context,
     model: Annotated[Path, Argument(metavar="MODEL", help="Made by fairwise fit: model.skops.")],
@@ -57,11 +53,11 @@ def derandomize(
     task = TrainingData.read(people, judgments, learning, to_fit=False)
     _refuse_other_settings(context, task.settings, mixed)
     print_import(task.account, as_json=as_json)
-    used = tuple(str(name) for name in getattr(mixed, "feature_names_in_", task.people.features.columns))
-    with spinner(f"Looking for a rule for {len(task.people.features)} people"):
+    used = tuple(str(name) for name in getattr(mixed, "feature_names_in_", task.features.columns))
+    with spinner(f"Looking for a rule for {len(task.features)} people"):
         certain = mixed.derandomize(
-            task.people.columns(used),
-            task.people.outcome,
+            task.columns(used),
+            task.outcome,
             judgments=task.judgments,
             sensitive_features=task.sensitive,
             mean_violation=mean_violation,

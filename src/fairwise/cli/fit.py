@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from typer import Option
 
-from fairwise.cli.options import with_option_groups
-from fairwise.cli.options.judgments import JudgmentsOptions
-from fairwise.cli.options.learning import DaskAddress, LearningOptions, TrainingData, dask_client
-from fairwise.cli.options.people import PeopleOptions, block_label, people_in_blocks
+from fairwise.cli.options import JudgmentsOptions
 from fairwise.cli.terminal import (
     Json,
     check_target,
@@ -22,6 +19,15 @@ from fairwise.cli.terminal import (
     print_import,
     print_json,
     spinner,
+)
+from fairwise.cli.training import (
+    DaskAddress,
+    LearningOptions,
+    PeopleOptions,
+    TrainingData,
+    block_label,
+    dask_client,
+    people_in_blocks,
 )
 from fairwise.errors import InputError
 
@@ -37,7 +43,6 @@ HeldOutBy = Literal["pair", "person", "judge"]
 MODELS, PRICES = (".skops",), (".parquet",)
 
 
-@with_option_groups
 def fit(
     people: PeopleOptions,
     judgments: JudgmentsOptions,
@@ -76,7 +81,7 @@ def fit(
     if large is None:
         task = _extended(TrainingData.read(people, judgments, learning), predicted, coverage)
         model, answers, account = task.model(), task.judgments, task.account
-        what, how = f"{len(task.people.features)} people", ""
+        what, how = f"{len(task.features)} people", ""
     else:  # read twice, and never held
         model = PairwiseFairClassifier(**learning.settings(block_label(learning.favorable_label, large)))
         answers, account = judgments.read()
@@ -141,7 +146,7 @@ def _extended(task: TrainingData, n_pairs: int, coverage: float) -> TrainingData
     seed = task.settings["random_state"]
     with spinner(f"Predicting {n_pairs} judgments"):
         answers = AnswerModel(random_state=seed).fit(task.judgments)
-        extended = task.judgments.extended(answers, n_pairs, coverage, people=task.people.features, random_state=seed)
+        extended = task.judgments.extended(answers, n_pairs, coverage, people=task.features, random_state=seed)
     return replace(task, judgments=extended)
 
 
@@ -207,8 +212,8 @@ def _measured(
         with dask_client(dask) as client, spinner(f"Refitting {times} times on part of the data"):
             measured = held_out(
                 task.model(),
-                task.people.features,
-                task.people.outcome,
+                task.features,
+                task.outcome,
                 task.judgments,
                 by=by,
                 n_repeats=splits,

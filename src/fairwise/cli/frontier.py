@@ -7,11 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Option
 
-from fairwise.cli.options import with_option_groups
-from fairwise.cli.options.judgments import JudgmentsOptions
-from fairwise.cli.options.learning import DaskAddress, LearningOptions, TrainingData, dask_client
-from fairwise.cli.options.parsing import fractions, parse_option
-from fairwise.cli.options.people import PeopleOptions, block_label, people_in_blocks
+from fairwise.cli.options import JudgmentsOptions, fractions, parse_option
 from fairwise.cli.terminal import (
     TABLES,
     Json,
@@ -24,6 +20,15 @@ from fairwise.cli.terminal import (
     progress_bar,
     spinner,
     write_table,
+)
+from fairwise.cli.training import (
+    DaskAddress,
+    LearningOptions,
+    PeopleOptions,
+    TrainingData,
+    block_label,
+    dask_client,
+    people_in_blocks,
 )
 
 if TYPE_CHECKING:
@@ -41,7 +46,6 @@ Fractions = tuple[float, ...]
 Budgets = tuple[float | None, ...]
 
 
-@with_option_groups
 def frontier(
     people: PeopleOptions,
     judgments: JudgmentsOptions,
@@ -80,8 +84,8 @@ def frontier(
         print_import(account, as_json=as_json)
         with dask_client(dask) as client, finished_curves(out) as checkpoint, progress_bar("Points") as progress:
             curves = traced(
-                task.people.features,
-                task.people.outcome,
+                task.features,
+                task.outcome,
                 task.judgments,
                 n_jobs=jobs,
                 checkpoint=checkpoint,
@@ -106,7 +110,7 @@ def _without_knobs(settings: dict[str, Any]) -> dict[str, Any]:
 
 def _points(gammas: str | None, etas: str | None, learning: LearningOptions) -> tuple[Fractions, Budgets]:
     """Return the values of both; a knob that is not varied stays as in a fit, and gamma is varied if neither is."""
-    at_etas: Budgets = parse_option("--etas", fractions, etas) if etas is not None else (learning.eta.limit,)
+    at_etas: Budgets = parse_option("--etas", fractions, etas) if etas is not None else (learning.eta,)
     if etas is not None and gammas is None:
         return (learning.gamma,), at_etas
     return parse_option("--gammas", fractions, "0:1:0.1" if gammas is None else gammas), at_etas

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
-from fairwise.cli.options import with_option_groups
-from fairwise.cli.options.learning import BOUND_HELP, EXCESS_HELP
-from fairwise.cli.options.parsing import BudgetOption, budget, fraction, parse_option, sizes, typed_options
+from fairwise.cli.options import eta_option, fraction, gamma_option, parse_option, sizes, typed_options
 from fairwise.cli.terminal import Json, echo, print_frame, print_json, progress_bars
 from fairwise.errors import InputError
 
@@ -33,9 +31,9 @@ _ABOUT_COST = ("gamma", "eta", "favorable_label", "fits")
 _ABOUT_TALKING = ("persuasion", "returning")
 _BY_FORMULA = ("pairs", "wanted", "correlation", "rate")
 _BY_PLAYING = (*_ABOUT_COST, "seconds", *_ABOUT_TALKING)
-_NO_EXCESS = BudgetOption(0.0)
 _number = partial(Option, parser=fraction, metavar="NUMBER")
-_played = partial(Option, rich_help_panel="Playing a study")
+_PANEL = "Playing a study"
+_played = partial(Option, rich_help_panel=_PANEL)
 _LABEL = "The good outcome, as written in the file; needed where answers can be ordered."
 _Simulate = Annotated[
     Path | None, _played("--simulate", help="Play the study in this folder with simulated people.", metavar="DIR")
@@ -48,8 +46,8 @@ class SimulationOptions:
 
     simulate: _Simulate = None
     favorable_label: Annotated[str | None, _played(help=_LABEL, metavar="LABEL")] = None
-    gamma: Annotated[float, _played(help=BOUND_HELP, parser=fraction, metavar="NUMBER")] = 0.1
-    eta: Annotated[BudgetOption, _played(help=EXCESS_HELP, parser=budget, metavar="NUMBER|none")] = _NO_EXCESS
+    gamma: Annotated[float, gamma_option(_PANEL)] = 0.1
+    eta: Annotated[float | None, eta_option(_PANEL)] = 0
     fits: Annotated[int, _played(help="Simulated studies to learn from; 0 for none.", min=0)] = 5
     seconds: Annotated[float, _played(help="Usual seconds for a pair.", min=0.1, max=3600, metavar="NUMBER")] = 10.0
     persuasion: Annotated[
@@ -101,10 +99,9 @@ class SimulationOptions:
         label = None
         if self.favorable_label is not None:
             label = label_written(self.favorable_label, outcome, Source(str(file)), str(outcome.name))
-        return Cost(outcome, self.gamma, self.eta.limit, label, self.fits)
+        return Cost(outcome, self.gamma, self.eta, label, self.fits)
 
 
-@with_option_groups
 def plan(
     context: typer.Context,
     simulation: SimulationOptions,

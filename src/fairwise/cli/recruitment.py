@@ -1,17 +1,24 @@
-"""``fairwise study links``, ``room``, ``ids`` and ``participants``: who may come, and who came."""
+"""``fairwise study links``, ``room``, ``ids``, ``participants`` and ``operator``: the people of a study."""
+
+from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from typer import Option
+from typer import Argument, Option
 
-from fairwise.cli.options.study import HERE, DatabaseOption, StudyArgument, UrlOption, base_address, study_store
+from fairwise.cli.options import LOCAL_ADDRESS, DatabaseOption, StudyArgument, UrlOption, base_address, study_store
 from fairwise.cli.terminal import TABLES, Json, check_target, echo, print_frame, print_json, write_table
 from fairwise.errors import InputError
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from fairwise.store.operators import Operator
 
 _HEADINGS = {
     "number": "number",
@@ -34,7 +41,7 @@ def links(
         Path | None, Option(help="Table with a column name: one link for each row.", metavar="FILE")
     ] = None,
     revoke: Annotated[str | None, Option(help="Let nobody begin by this link.", metavar="LINK")] = None,
-    url: UrlOption = HERE,
+    url: UrlOption = LOCAL_ADDRESS,
     database: DatabaseOption = None,
     as_json: Json = False,
 ) -> None:
@@ -71,7 +78,7 @@ def links(
         print_json({"out": str(out), "links": len(made)})
         return
     echo(f"Wrote {out}: {len(made)} personal links. Whoever has a link can answer in its person's name.")
-    if url == HERE:
+    if url == LOCAL_ADDRESS:
         echo("They lead to this machine. Give --url to have them lead to where participants reach the study.")
 
 
@@ -79,7 +86,7 @@ def room(
     folder: StudyArgument,
     name: Annotated[str | None, Option(help="Open a room for a class or a meeting.")] = None,
     close: Annotated[str | None, Option(help="Let nobody else in by this code.", metavar="CODE")] = None,
-    url: UrlOption = HERE,
+    url: UrlOption = LOCAL_ADDRESS,
     database: DatabaseOption = None,
     as_json: Json = False,
 ) -> None:
@@ -229,3 +236,102 @@ def _texts(file: Path, column: str, what: str, is_allowed: Callable[[str], bool]
     if not texts:
         raise InputError(f"{source.where()}: there are no {what} in it")
     return texts
+
+
+_Name = Annotated[str, Argument(metavar="NAME", help="The operator's name, as in the console.")]
+
+
+def reset(
+    folder: StudyArgument,
+    name: _Name,
+    url: UrlOption = LOCAL_ADDRESS,
+    database: DatabaseOption = None,
+    as_json: Json = False,
+) -> None:
+    """Take an operator's password away, end their sessions, and print a link by which they choose another one.
+
+    The link works once, and for a day. Wrong passwords that were tried for this name no longer count.
+
+    Example:
+
+    fairwise study operator reset my-study Ada --url https://study.example.org
+    """
+    from fairwise.store import operators
+    from fairwise.web.console.login import no_password
+
+    kept = no_password()
+
+    def change(connection: Connection) -> operators.Operator:
+        operators.take_turns(connection)
+        login = operators.credentials(connection, name)
+        everyone = {one.id: one for one in operators.all_operators(connection)}
+        if login is None:
+            names = ", ".join(repr(one.name) for one in everyone.values()) or "none"
+            raise InputError(f"NAME: there is no account named {name!r}; there are: {names}")
+        account = everyone[login[0]]
+        operators.change_password(connection, *login, kept)
+        operators.note(connection, operators.COMMAND_LINE, "account reset", account.name, datetime.now(UTC))
+        return account
+
+    _print_link(folder, database, url, kept, change, as_json=as_json)
+
+
+def add(
+    folder: StudyArgument,
+    name: _Name,
+    viewer: Annotated[bool, Option("--viewer", help="May see how the study goes, and change nothing.")] = False,
+    url: UrlOption = LOCAL_ADDRESS,
+    database: DatabaseOption = None,
+    as_json: Json = False,
+) -> None:
+    """Make an account, an owner's without --viewer, and print a link by which its operator chooses a password.
+
+    Example:
+
+    fairwise study operator add my-study Ada --url https://study.example.org
+    """
+    from fairwise.store import operators
+    from fairwise.store.errors import NameTaken
+    from fairwise.web.console.login import no_password
+
+    kept, now, role, called = no_password(), datetime.now(UTC), "viewer" if viewer else "owner", name.strip()
+    if not 1 <= len(called) <= operators.LONGEST_NAME or not called.isprintable():
+        raise InputError(f"NAME: {name[:40]!r}: needed: a name of 1 to {operators.LONGEST_NAME} characters")
+
+    def change(connection: Connection) -> operators.Operator:
+        operators.take_turns(connection)
+        try:
+            made = operators.add_operator(connection, called, kept, role, now)
+        except NameTaken:
+            raise InputError(
+                f"NAME: there is an account named {called!r} already; reset lets its operator in"
+            ) from None
+        operators.note(connection, operators.COMMAND_LINE, "account added", f"{role} {called}", now)
+        return operators.Operator(made, called, role)
+
+    _print_link(folder, database, url, kept, change, as_json=as_json)
+
+
+def _print_link(
+    folder: Path, database: str | None, url: str, kept: str, change: Callable[[Connection], Operator], *, as_json: bool
+) -> None:
+    """Make the change, clear what was counted for the name, and print the link."""
+    from fairwise.study.folder import SECRET, read_secret
+    from fairwise.study.signing import Keys
+    from fairwise.web.console.login import RESET_HOURS, reset_key
+    from fairwise.web.shared.attempts import Attempts
+
+    base, keys = base_address(url), Keys(read_secret(folder / SECRET))
+    none = "nobody has served this study yet, so there are no accounts"
+    with study_store(folder, database, none_means=none, before_study=True) as store:
+        account = store.change_now(change)
+    Attempts(folder, keys).clear(account.name)
+    link = f"{base}/admin/reset/{reset_key(keys, account.id, kept)}"
+    if as_json:
+        print_json({"name": account.name, "role": account.role, "link": link, "hours": RESET_HOURS})
+        return
+    echo(f"{account.name} ({account.role}) can choose a password by this link, once, within {RESET_HOURS} hours:")
+    echo(link)
+    echo("Whoever has the link can do so. Hand it over by a way that nobody else reads.")
+    if url == LOCAL_ADDRESS:
+        echo("It leads to this machine. Give --url to have it lead to where the console is reached.")

@@ -7,11 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from fairwise.cli.options import with_option_groups
-from fairwise.cli.options.judgments import JudgmentsOptions
-from fairwise.cli.options.learning import LearningOptions, TrainingData
-from fairwise.cli.options.parsing import names
-from fairwise.cli.options.people import PeopleOptions
+from fairwise.cli.options import JudgmentsOptions, names
 from fairwise.cli.terminal import (
     Json,
     check_folder,
@@ -23,6 +19,7 @@ from fairwise.cli.terminal import (
     spinner,
     write_output,
 )
+from fairwise.cli.training import LearningOptions, PeopleOptions, TrainingData
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -61,7 +58,6 @@ class SecondRoundOptions:
         return effects(task.judgments, control=self.control, reasons=reasons)
 
 
-@with_option_groups
 def report(
     people: PeopleOptions,
     judgments: JudgmentsOptions,
@@ -121,19 +117,19 @@ def report(
         raise InputError(f"--language: no report in {language!r}; there are {', '.join(languages())}")
     talked = again.effects(task)  # refused before the fit, too
     compared = () if groups == "none" else names(groups)
-    task.people.columns(compared)  # refused before the fit if they are not there
+    task.columns(compared)  # refused before the fit if they are not there
     kept = None if model is None else _kept_model(model, prices, task)
     if curves is not None:  # refused before the fit if they are of something else
         _check_origin(curves, kept or task.model(), task, str(frontier))
     if kept is None:
         from fairwise.learning.solvers.progress import raise_interrupts
 
-        with spinner(f"Fitting {len(task.people.features)} people"), raise_interrupts():
+        with spinner(f"Fitting {len(task.features)} people"), raise_interrupts():
             fitted = task.fitted()
     else:
         fitted = kept
     used = [str(name) for name in fitted.feature_names_in_]
-    table = task.people.columns(tuple(dict.fromkeys((*used, *compared))))
+    table = task.columns(tuple(dict.fromkeys((*used, *compared))))
     if talked is not None and len(talked.judges):
         talked = _with_learned(talked, fitted, task, used, compared)
     errors = _held_out(fitted, table[used], task) if held_out else None
@@ -142,7 +138,7 @@ def report(
             fitted,
             table,
             task.judgments,
-            outcome=task.people.outcome,
+            outcome=task.outcome,
             frontier=curves,
             groups=compared if groups else None,
             protected=[] if task.sensitive is None else [str(name) for name in task.sensitive.columns],
@@ -169,9 +165,9 @@ def _with_learned(
     """What people changed, and what that does to the model; the gap is of groups of the one column to compare."""
     from fairwise.jobs.talking import with_learned
 
-    group = task.people.columns(compared)[compared[0]] if len(compared) == 1 else None
+    group = task.columns(compared)[compared[0]] if len(compared) == 1 else None
     with spinner("Learning from the answers before and after"):
-        return with_learned(found, model, task.people.columns(tuple(used)), task.people.outcome, task.judgments, group)
+        return with_learned(found, model, task.columns(tuple(used)), task.outcome, task.judgments, group)
 
 
 def _held_out(model: "PairwiseFairClassifier", people: "pd.DataFrame", task: TrainingData) -> "HeldOutErrors | None":
@@ -184,7 +180,7 @@ def _held_out(model: "PairwiseFairClassifier", people: "pd.DataFrame", task: Tra
         asked["fit_params"] = {"sensitive_features": task.sensitive}
     try:
         with spinner("Measuring on people left out"), raise_interrupts():
-            return held_out_errors(model, people, task.people.outcome, task.judgments, **asked)
+            return held_out_errors(model, people, task.outcome, task.judgments, **asked)
     except InputError as error:
         note(f"Nothing is measured on people left out: {error}")
         return None
@@ -229,9 +225,9 @@ def _check_origin(curves: "pd.DataFrame", model: "PairwiseFairClassifier", task:
             f"{source}: does not say in a column {COLUMN} which people, judgments and settings it was made from,"
             " so it may be about others. Trace it again with fairwise frontier"
         )
-    columns = getattr(model, "feature_names_in_", task.people.features.columns)
-    people = task.people.columns(tuple(map(str, columns)))
-    made_from = Provenance.of(people, task.people.outcome, task.judgments, model.get_params(deep=False))
+    columns = getattr(model, "feature_names_in_", task.features.columns)
+    people = task.columns(tuple(map(str, columns)))
+    made_from = Provenance.of(people, task.outcome, task.judgments, model.get_params(deep=False))
     refuse_other_origin(curves, made_from, source)
 
 
@@ -243,7 +239,7 @@ def _kept_model(path: Path, prices: Path | None, task: TrainingData) -> "Pairwis
             f"{path}: a report needs what each judgment costs, which no model file holds. Make them with fairwise fit "
             "--out … --prices prices.parquet and give both here, or leave out --model to fit now"
         )
-    task.people.columns(tuple(map(str, kept.feature_names_in_)))
+    task.columns(tuple(map(str, kept.feature_names_in_)))
     return kept
 
 

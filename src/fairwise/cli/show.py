@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from fairwise.cli.options import with_option_groups
 from fairwise.cli.terminal import Json, echo, print_json
 from fairwise.errors import InputError
 
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from fairwise.learning.model.rules import Explanation, ModelRules
 
 
-@with_option_groups
 def show(
     model: Annotated[Path, Argument(metavar="MODEL", help="Model made by fairwise fit: model.skops.")],
     person: Annotated[str | None, Option(help="Id of someone in --people to explain it for.")] = None,

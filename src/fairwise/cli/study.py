@@ -1,6 +1,5 @@
 """``fairwise study``: making a study, checking and reopening its archive, deleting what is kept for a time only."""
 
-from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -9,14 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from typer import Argument, Option
 
-from fairwise.cli.error_handling import debuggable
-from fairwise.cli.operators import operator
-from fairwise.cli.options.decisions import AmountBetter, AmountRange, AmountUnit, KindOption, LabelValues, decided
-from fairwise.cli.options.parsing import mixture, names, parse_option
-from fairwise.cli.options.people import IdColumn, NaValues, NumericColumns, PeoplePath, note_doubts
-from fairwise.cli.options.study import DatabaseOption, NewDatabaseOption, StudyArgument, study_store
-from fairwise.cli.recruitment import ids, links, participants, room
-from fairwise.cli.terminal import Json, check_folder, echo, note, print_json, spinner
+from fairwise.cli.decisions import AmountBetter, AmountRange, AmountUnit, KindOption, LabelValues, decided
+from fairwise.cli.options import (
+    DatabaseOption,
+    IdColumn,
+    NaValues,
+    NumericColumns,
+    PeoplePath,
+    StudyArgument,
+    mixture,
+    names,
+    parse_option,
+    study_store,
+)
+from fairwise.cli.terminal import Json, echo, note, print_json
+from fairwise.cli.training import note_doubts
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,12 +30,6 @@ if TYPE_CHECKING:
 
 
 _text_option = partial(Option, rich_help_panel="What participants read")
-
-study = typer.Typer(
-    name="study",
-    help="Make a study in which participants compare pairs of people.\n\n"
-    "Example: fairwise study new my-study --people people.csv --id id --show sex,age",
-)
 
 
 def new(
@@ -189,73 +189,6 @@ def _print_summary(made: "StudyFolder") -> None:
         echo(f"The same in another language: study.{code}.toml, consent.{code}.md and task.{code}.md, to be completed.")
 
 
-_Bundle = Annotated[Path, Argument(metavar="BUNDLE", help="An archive made by: fairwise export --bundle.")]
-
-
-def verify(bundle: _Bundle, as_json: Json = False) -> None:
-    """Check a bundle: nothing changed or added, every pair as the seed asks for, every answer one that could be given.
-
-    Example:
-
-    fairwise study verify my-study.zip
-    """
-    from fairwise.archive.verify import verify_bundle
-
-    with spinner("Checking the bundle"):
-        contents = verify_bundle(bundle)
-    if as_json:
-        print_json({"bundle": bundle, **asdict(contents)})
-        return
-    echo(f"{bundle} is in order. It was made with Fairwise {contents.fairwise}.")
-    echo(f"Participants  {contents.participants}, of whom {contents.finished} finished")
-    echo(f"Pairs shown   {contents.pairs}, each as the seed asks for")
-    if contents.excluded:
-        echo(f"Excluded      {contents.excluded} of the participants, by an operator; their answers are in it")
-    if contents.active:
-        echo(f"Active pairs  {contents.active}, each chosen again with the same result")
-    echo(f"Answers       {contents.answers}, and {contents.versions - contents.answers} earlier versions of them")
-    if contents.arms:
-        echo(f"Arms          {contents.arms} of the participants are in one, each drawn again with the same result")
-    if contents.arms_kept:
-        echo(f"Arms kept     {contents.arms_kept} began again under the same ID of the panel and stayed in their arm")
-    if contents.ballots:
-        echo(f"Ballots       {contents.ballots} in votes that have ended, each as the rule of its vote allows")
-    if contents.without_text:
-        echo(f"Consent       {contents.without_text} of the participants agreed to a consent text that is not in it")
-    if contents.coarse:
-        echo("Coarse        days in the place of times, whole seconds of thinking, and nothing that anyone wrote")
-    echo("This proves that the bundle agrees with itself, not that nobody made it up.")
-    if contents.active:
-        echo("Nor that the models that chose active pairs follow from the answers: those who withdrew are missing.")
-    echo("Not checked, as nothing else in it says so: when it was made, and by which version of Fairwise.")
-
-
-def reopen(
-    bundle: _Bundle,
-    folder: Annotated[Path, Argument(metavar="DIR", help="Folder to make; must not be there.")],
-    database: NewDatabaseOption = None,
-    as_json: Json = False,
-) -> None:
-    """Make a study of a bundle again, with all its answers; links, panels' ids and rooms are in no bundle.
-
-    Example:
-
-    fairwise study reopen my-study.zip my-study-again
-    """
-    from fairwise.archive.restore import reopen_bundle
-    from fairwise.store.places import database_of
-
-    check_folder(folder.parent)
-    with spinner("Opening the bundle"):
-        reopened = reopen_bundle(bundle, folder, database_of(folder, database))
-    if as_json:
-        print_json(
-            {"bundle": bundle, "study": folder, "participants": reopened.participants, "answers": reopened.answers}
-        )
-        return
-    echo(f"{folder} is a study with {reopened.participants} participants and {reopened.answers} answers.")
-
-
 def forget(
     folder: StudyArgument,
     database: DatabaseOption = None,
@@ -318,8 +251,3 @@ def forget(
         echo(f"Older than {days} days: texts or names in {done.rows} rows were deleted.")
     if done.cleaned:
         echo("What was deleted is out of the files of the database as well.")
-
-
-for command in (new, links, room, ids, participants, forget, verify, reopen):
-    study.command()(debuggable(command))
-study.add_typer(operator)
