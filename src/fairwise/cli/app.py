@@ -21,15 +21,14 @@ from fairwise.cli.audit import audit
 from fairwise.cli.check import check
 from fairwise.cli.compare_arms import compare_arms
 from fairwise.cli.demo import demo
-from fairwise.cli.derandomize import derandomize
 from fairwise.cli.fit import fit
 from fairwise.cli.frontier import frontier
+from fairwise.cli.kept_model import derandomize, show
 from fairwise.cli.plan import plan
 from fairwise.cli.predict import predict
 from fairwise.cli.recruitment import add, ids, links, participants, reset, room
 from fairwise.cli.report import report
 from fairwise.cli.serve import bots, serve
-from fairwise.cli.show import show
 from fairwise.cli.study import forget, new
 from fairwise.errors import FairwiseError
 from fairwise.tables.guarded import guarding

@@ -61,75 +61,69 @@ def export(
     from fairwise.store.store import snapshot
     from fairwise.study.folder import OUTCOME, PEOPLE, StudyFolder
 
-    _check_coarse(coarse, bundle)
     study = StudyFolder.open(folder)
     address = database_of(folder, database)
-    _check_targets(
-        {"--out": (out, TABLES), "--texts": (texts_out, (".csv",)), "--judges": (judges_out, TABLES)}
-        | {"--bundle": (bundle, (".zip",))},
-        [folder / PEOPLE, folder / OUTCOME],
-    )
+    targets = {"--out": out, "--texts": texts_out, "--judges": judges_out, "--bundle": bundle}
+    _check_targets(targets, [folder / PEOPLE, folder / OUTCOME], coarse=coarse)
     with snapshot(address, folder) as connection:
         people = participant_counts(connection)
         table = judgments(connection, finished_only=finished_only, with_excluded=with_excluded)
-        written = texts(connection, finished_only=finished_only, with_excluded=with_excluded)
-        who = judges(connection, study.settings, finished_only=finished_only, with_excluded=with_excluded)
+        written_texts = texts(connection, finished_only=finished_only, with_excluded=with_excluded)
+        judge_table = judges(connection, study.settings, finished_only=finished_only, with_excluded=with_excluded)
         if bundle is not None:
             write_output(bundle, lambda draft: write_bundle(draft, study, connection, coarse=coarse), private=True)
     if people.fingerprint != study.fingerprint:
         note(f"Note: {folder} was changed since it was last served, or the answers are about another study.")
     table.write(out)
     if texts_out is not None:
-        safe = written.map(defused)
+        safe = written_texts.map(defused)
         write_output(texts_out, lambda draft: safe.to_csv(draft, index=False, quoting=csv.QUOTE_ALL), private=True)
     if judges_out is not None:
-        write_table(judges_to_write(who), judges_out)
+        write_table(judges_to_write(judge_table), judges_out)
     answers, n_judges = len(table.frame), table.n_judges
     unfinished = people.started - people.finished
     if as_json:
         print_json(
             {
-                "out": str(out),
+                "out": out,
                 "answers": answers,
                 "judges": n_judges,
                 "finished": people.finished,
                 "unfinished": unfinished,
                 "excluded": people.excluded,
-                "texts": None if texts_out is None else len(written),
-                "bundle": None if bundle is None else str(bundle),
+                "texts": None if texts_out is None else len(written_texts),
+                "bundle": bundle,
             }
         )
         return
     echo(f"Wrote {out}: {counted(answers, 'answer')} of {counted(n_judges, 'judge')}.")
-    have = "person has" if people.finished == 1 else "people have"
-    left_out = " (left out)" if finished_only and unfinished else ""
-    echo(f"{people.finished} {have} finished, {unfinished} {'has' if unfinished == 1 else 'have'} not{left_out}.")
+    finished = "1 person has" if people.finished == 1 else f"{people.finished} people have"
+    left_out = " (left out)" * bool(finished_only and unfinished)
+    echo(f"{finished} finished, {unfinished} {'has' if unfinished == 1 else 'have'} not{left_out}.")
     if people.excluded:
         kept = "kept, and marked" if with_excluded else "left out; keep them with --with-excluded"
         echo(f"{counted(people.excluded, 'participant')} excluded by an operator: {kept}.")
     if bundle is not None:
         echo(f"Wrote {bundle}: check it with: fairwise study verify {bundle}")
     if judges_out is not None:
-        echo(f"Wrote {judges_out}: {counted(len(who), 'judge')}; give it to other commands as --judges.")
+        echo(f"Wrote {judges_out}: {counted(len(judge_table), 'judge')}; give it to other commands as --judges.")
     if texts_out is not None:
-        echo(f"Wrote {texts_out}: {counted(len(written), 'text')}.")
+        echo(f"Wrote {texts_out}: {counted(len(written_texts), 'text')}.")
 
 
-def _check_coarse(coarse: bool, bundle: Path | None) -> None:
-    if coarse and bundle is None:
-        raise InputError("--coarse: is about a bundle; give --bundle, too")
-
-
-def _check_targets(targets: dict[str, tuple[Path | None, tuple[str, ...]]], own_files: list[Path]) -> None:
+def _check_targets(targets: dict[str, Path | None], inputs: list[Path], *, coarse: bool) -> None:
     """Refuse files that could not be written, and two options that name one file."""
-    taken: set[Path] = set()
-    for option, (file, endings) in targets.items():
+    if coarse and targets["--bundle"] is None:
+        raise InputError("--coarse: is about a bundle; give --bundle, too")
+    endings = {"--texts": (".csv",), "--bundle": (".zip",)}
+    files: set[Path] = set()
+    for option, file in targets.items():
         if file is None:
             continue
-        check_target(file, endings, own_files)
-        if file.resolve() in taken:
+        check_target(file, endings.get(option, TABLES), inputs)
+        if file.resolve() in files:
             raise InputError(f"{option}: {file} is where something else goes; choose another name")
-        taken.add(file.resolve())
+        files.add(file.resolve())
 
 
 def backup(
@@ -154,13 +148,12 @@ def backup(
     check_target(out, (".zip",), [])
     study = StudyFolder.open(folder)
     rows: dict[str, int] = {}
+
+    def write(draft: Path) -> None:
+        rows.update(take_backup(draft, study, database_of(folder, database), with_secret=with_secret))
+
     with spinner("Writing the backup"):
-        write_output(
-            out,
-            lambda draft: rows.update(
-                take_backup(draft, study, database_of(folder, database), with_secret=with_secret)
-            ),
-        )
+        write_output(out, write)
     if as_json:
         print_json({"out": out, "rows": rows, "with_secret": with_secret})
         return

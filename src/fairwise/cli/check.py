@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fairwise.judgments.cycles import Cycle
     from fairwise.judgments.reliability import Share
 
-_EXAMPLES = 3
+_N_EXAMPLES = 3
 _ALPHA = ("alpha", "low", "high", "covered", "confidence", "n_pairs", "n_judges", "note")
 _LEVELS = ("four answers", "same or not")
 
@@ -104,10 +104,10 @@ def _examples(conflicts: "Conflicts") -> list[str]:
     """The first few opposed pairs and circles, by name."""
     lines = [
         f"  Opposed, for instance: {row['a']} and {row['b']} ({row['n_for_a']} against {row['n_for_b']} judges)"
-        for row in conflicts.opposed.head(_EXAMPLES).to_dict("records")
+        for row in conflicts.opposed.head(_N_EXAMPLES).to_dict("records")
     ]
     every = (*conflicts.cycles_of_judges, *conflicts.cycles_of_panel)
-    return lines + [f"  In a circle, for instance: {cycle}" for cycle in every[:_EXAMPLES]]
+    return lines + [f"  In a circle, for instance: {cycle}" for cycle in every[:_N_EXAMPLES]]
 
 
 def _label_counts(labels: "pd.Series[Any]") -> dict[str, int]:

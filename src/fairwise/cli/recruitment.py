@@ -20,17 +20,8 @@ if TYPE_CHECKING:
 
     from fairwise.store.operators import Operator
 
-_HEADINGS = {
-    "number": "number",
-    "state": "state",
-    "came_by": "came by",
-    "name": "name",
-    "panel_id": "panel's id",
-    "room": "room",
-    "relation": "relation",
-    "arm": "arm",
-    "answered": "answered",
-}
+_COLUMNS = ("number", "state", "came_by", "name", "panel_id", "room", "relation", "arm", "answered")
+_HEADINGS = {name: name for name in _COLUMNS} | {"came_by": "came by", "panel_id": "panel's id"}
 
 
 def links(
@@ -55,29 +46,34 @@ def links(
 
     from fairwise.store.export import defused
     from fairwise.store.recruitment import invite
+    from fairwise.store.recruitment import revoke as revoke_link
     from fairwise.study.signing import Keys
 
     if revoke is not None:
-        _revoke(folder, database, revoke)
+        token = revoke.strip().rstrip("/").rpartition("/")[2].partition("?")[0]
+        with study_store(folder, database) as store:
+            if not store.change_now(partial(revoke_link, token_hash=Keys.hashed(token), at=datetime.now(UTC))):
+                raise InputError(f"--revoke: {revoke!r} is no personal link of this study")
+        echo("Nobody can begin by this link any more. Whoever began by it goes on.")
         return
     if (count is None) == (names is None) or out is None:
         raise InputError("Give --out and either --count or --names")
     check_target(out, TABLES, [names])
-    called = [""] * (count or 0)
+    invited = [""] * (count or 0)
     if names is not None:
-        called = _texts(names, "name", "names", lambda name: len(name) <= 200, "… is longer than 200 characters")
+        invited = _texts(names, "name", "names", lambda name: len(name) <= 200, "… is longer than 200 characters")
     base = base_address(url)
-    tokens = [Keys.new() for _ in called]
-    people = [(Keys.hashed(token), name) for token, name in zip(tokens, called, strict=True)]
+    tokens = [Keys.new() for _ in invited]
+    people = [(Keys.hashed(token), name) for token, name in zip(tokens, invited, strict=True)]
     with study_store(folder, database) as store:
         # First the file, which alone holds the links: what the database keeps cannot be turned back into them.
-        made = pd.DataFrame({"name": [*map(defused, called)], "link": [f"{base}/p/{token}" for token in tokens]})
-        write_table(made, out, private=True)
+        table = pd.DataFrame({"name": [*map(defused, invited)], "link": [f"{base}/p/{token}" for token in tokens]})
+        write_table(table, out, private=True)
         store.change_now(partial(invite, people=people, at=datetime.now(UTC)))
     if as_json:
-        print_json({"out": str(out), "links": len(made)})
+        print_json({"out": out, "links": len(table)})
         return
-    echo(f"Wrote {out}: {len(made)} personal links. Whoever has a link can answer in its person's name.")
+    echo(f"Wrote {out}: {len(table)} personal links. Whoever has a link can answer in its person's name.")
     if url == LOCAL_ADDRESS:
         echo("They lead to this machine. Give --url to have them lead to where participants reach the study.")
 
@@ -145,24 +141,24 @@ def ids(
     if add is not None and delete:
         raise InputError("Give either --add or --delete")
     study = StudyFolder.open(folder)
-    panel, keys, new = study.settings.recruitment.panel, Keys(study.secret), 0
-    if add is not None and not panel:
-        raise InputError(f"{folder / 'study.toml'}: recruitment.panel names no panel whose ids these could be")
-    listed_ids = []
+    panel, keys, n_new = study.settings.recruitment.panel, Keys(study.secret), 0
+    panel_ids = []
     if add is not None:
+        if not panel:
+            raise InputError(f"{folder / 'study.toml'}: recruitment.panel names no panel whose ids these could be")
         rule = " is no id of a panel; allowed: up to 100 letters, digits and _ . ~ -"
-        listed_ids = _texts(add, "id", "ids", is_panel_id, rule)
-    marks = [keys.mark(panel, one) for one in listed_ids]
+        panel_ids = _texts(add, "id", "ids", is_panel_id, rule)
+    marks = [keys.mark(panel, panel_id) for panel_id in panel_ids]
     with study_store(folder, database) as store:
         if delete:
             store.change_now(delete_list)
         elif marks:
-            new = store.change_now(partial(list_ids, marks=marks, at=datetime.now(UTC)))
-        listed = store.read_now(how_many_listed)
+            n_new = store.change_now(partial(list_ids, marks=marks, at=datetime.now(UTC)))
+        n_listed = store.read_now(how_many_listed)
     if as_json:
-        print_json({"added": new, "listed": listed})
-    elif listed:
-        echo(f"{new} added. " * bool(marks) + f"{listed} on the list: nobody else from the panel is let in.")
+        print_json({"added": n_new, "listed": n_listed})
+    elif n_listed:
+        echo(f"{n_new} added. " * bool(marks) + f"{n_listed} on the list: nobody else from the panel is let in.")
     else:
         echo("There is no list: any id is let in.")
 
@@ -206,20 +202,8 @@ def participants(
         echo("Nobody was invited, and nobody has come.")
     else:
         used = [name for name in _HEADINGS if name in ("number", "state") or table[name].astype(bool).any()]
-        written = table.assign(number=table["number"].astype("string").fillna(""))
-        print_frame(written, {name: _HEADINGS[name] for name in used})
-
-
-def _revoke(folder: Path, database: str | None, link: str) -> None:
-    from fairwise.store.recruitment import revoke
-    from fairwise.study.signing import Keys
-
-    token = link.strip().rstrip("/").rpartition("/")[2].partition("?")[0]
-    with study_store(folder, database) as store:
-        revoked = store.change_now(partial(revoke, token_hash=Keys.hashed(token), at=datetime.now(UTC)))
-    if not revoked:
-        raise InputError(f"--revoke: {link!r} is no personal link of this study")
-    echo("Nobody can begin by this link any more. Whoever began by it goes on.")
+        shown_table = table.assign(number=table["number"].astype("string").fillna(""))
+        print_frame(shown_table, {name: _HEADINGS[name] for name in used})
 
 
 def _texts(file: Path, column: str, what: str, is_allowed: Callable[[str], bool], rule: str) -> list[str]:
@@ -259,7 +243,7 @@ def reset(
     from fairwise.store import operators
     from fairwise.web.console.login import no_password
 
-    kept = no_password()
+    password = no_password()
 
     def change(connection: Connection) -> operators.Operator:
         operators.take_turns(connection)
@@ -269,11 +253,11 @@ def reset(
             names = ", ".join(repr(one.name) for one in everyone.values()) or "none"
             raise InputError(f"NAME: there is no account named {name!r}; there are: {names}")
         account = everyone[login[0]]
-        operators.change_password(connection, *login, kept)
+        operators.change_password(connection, *login, password)
         operators.note(connection, operators.COMMAND_LINE, "account reset", account.name, datetime.now(UTC))
         return account
 
-    _print_link(folder, database, url, kept, change, as_json=as_json)
+    _print_link(folder, database, url, password, change, as_json=as_json)
 
 
 def add(
@@ -294,26 +278,32 @@ def add(
     from fairwise.store.errors import NameTaken
     from fairwise.web.console.login import no_password
 
-    kept, now, role, called = no_password(), datetime.now(UTC), "viewer" if viewer else "owner", name.strip()
-    if not 1 <= len(called) <= operators.LONGEST_NAME or not called.isprintable():
+    password, now, role, stripped = no_password(), datetime.now(UTC), "viewer" if viewer else "owner", name.strip()
+    if not 1 <= len(stripped) <= operators.LONGEST_NAME or not stripped.isprintable():
         raise InputError(f"NAME: {name[:40]!r}: needed: a name of 1 to {operators.LONGEST_NAME} characters")
 
     def change(connection: Connection) -> operators.Operator:
         operators.take_turns(connection)
         try:
-            made = operators.add_operator(connection, called, kept, role, now)
+            operator_id = operators.add_operator(connection, stripped, password, role, now)
         except NameTaken:
             raise InputError(
-                f"NAME: there is an account named {called!r} already; reset lets its operator in"
+                f"NAME: there is an account named {stripped!r} already; reset lets its operator in"
             ) from None
-        operators.note(connection, operators.COMMAND_LINE, "account added", f"{role} {called}", now)
-        return operators.Operator(made, called, role)
+        operators.note(connection, operators.COMMAND_LINE, "account added", f"{role} {stripped}", now)
+        return operators.Operator(operator_id, stripped, role)
 
-    _print_link(folder, database, url, kept, change, as_json=as_json)
+    _print_link(folder, database, url, password, change, as_json=as_json)
 
 
 def _print_link(
-    folder: Path, database: str | None, url: str, kept: str, change: Callable[[Connection], Operator], *, as_json: bool
+    folder: Path,
+    database: str | None,
+    url: str,
+    password: str,
+    change: Callable[[Connection], Operator],
+    *,
+    as_json: bool,
 ) -> None:
     """Make the change, clear what was counted for the name, and print the link."""
     from fairwise.study.folder import SECRET, read_secret
@@ -326,7 +316,7 @@ def _print_link(
     with study_store(folder, database, none_means=none, before_study=True) as store:
         account = store.change_now(change)
     Attempts(folder, keys).clear(account.name)
-    link = f"{base}/admin/reset/{reset_key(keys, account.id, kept)}"
+    link = f"{base}/admin/reset/{reset_key(keys, account.id, password)}"
     if as_json:
         print_json({"name": account.name, "role": account.role, "link": link, "hours": RESET_HOURS})
         return

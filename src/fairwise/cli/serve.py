@@ -2,20 +2,17 @@
 
 import re
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from typer import Argument, Option
 
-from fairwise.cli.options import NewDatabaseOption, fraction
+from fairwise.cli.options import LOCAL_ADDRESS, NewDatabaseOption, fraction
 from fairwise.cli.terminal import Json, check_target, echo, note, print_json, progress_bar, write_output
 from fairwise.cli.training import warn_without_tls
 from fairwise.errors import InputError
 from fairwise.numbers import counted
-
-if TYPE_CHECKING:
-    from fairwise.bots.participant import BotRun
-    from fairwise.bots.return_visits import BotReturn, BotVotes
 
 
 def serve(
@@ -67,12 +64,13 @@ def serve(
     )
 
 
-_AGAIN = "Second round"
+_second_round = partial(Option, rich_help_panel="Second round")
+_chance = partial(_second_round, parser=fraction)
 
 
 def bots(
     folder: Annotated[Path, Argument(metavar="DIR", help="The study that is served.")],
-    url: Annotated[str, Option(help="Where it is served.", metavar="URL")] = "http://127.0.0.1:8000",
+    url: Annotated[str, Option(help="Where it is served.", metavar="URL")] = LOCAL_ADDRESS,
     count: Annotated[int, Option(help="How many simulated people take part.", min=1)] = 43,
     seed: Annotated[int, Option(help="Decides who they are.", min=0)] = 0,
     speed: Annotated[
@@ -87,25 +85,14 @@ def bots(
         bool, Option("--force", help="Also among the answers of real people; they are marked as simulated.")
     ] = False,
     links: Annotated[
-        Path | None,
-        Option(help="Own links: written in round 1, read in round 2.", metavar="FILE", rich_help_panel=_AGAIN),
+        Path | None, _second_round(help="Own links: written in round 1, read in round 2.", metavar="FILE")
     ] = None,
-    turn: Annotated[int, Option("--round", help="2: come back by --links.", min=1, max=2, rich_help_panel=_AGAIN)] = 1,
-    persuasion: Annotated[
-        float, Option(help="Chance to follow a reason that is shown.", parser=fraction, rich_help_panel=_AGAIN)
-    ] = 0.0,
-    conformity: Annotated[
-        float, Option(help="Chance to follow most others, where shown.", parser=fraction, rich_help_panel=_AGAIN)
-    ] = 0.0,
-    stubbornness: Annotated[
-        float, Option(help="Chance of never changing.", parser=fraction, rich_help_panel=_AGAIN)
-    ] = 0.0,
-    wavering: Annotated[
-        float, Option(help="Chance to change without any reason.", parser=fraction, rich_help_panel=_AGAIN)
-    ] = 0.1,
-    votes: Annotated[
-        bool, Option("--vote", help="Come back by --links only to vote on the trade-off.", rich_help_panel=_AGAIN)
-    ] = False,
+    turn: Annotated[int, _second_round("--round", help="2: come back by --links.", min=1, max=2)] = 1,
+    persuasion: Annotated[float, _chance(help="Chance to follow a reason that is shown.")] = 0.0,
+    conformity: Annotated[float, _chance(help="Chance to follow most others, where shown.")] = 0.0,
+    stubbornness: Annotated[float, _chance(help="Chance of never changing.")] = 0.0,
+    wavering: Annotated[float, _chance(help="Chance to change without any reason.")] = 0.1,
+    votes: Annotated[bool, _second_round("--vote", help="Come back by --links only to vote on the trade-off.")] = False,
     as_json: Json = False,
 ) -> None:
     """Let simulated people answer a running study over HTTP, from consent to receipt.
@@ -118,103 +105,65 @@ def bots(
 
     from fairwise.bots.browser import checked_address
     from fairwise.bots.participant import play
-    from fairwise.bots.return_visits import come_back, read_links, vote, write_links
+    from fairwise.bots.return_visits import come_back, vote, write_links
     from fairwise.simulation import SecondThoughts, draw_respondents
     from fairwise.study.folder import StudyFolder
 
     site = checked_address(url, allow_remote=allow_remote)
     study = StudyFolder.open(folder)
+    shared: dict[str, Any] = {"seed": seed, "concurrency": concurrency, "force": force}
+    pace = {"thinking": speed == "human"}
     if votes or turn == 2:
-        if links is None:
-            why = "--vote" if votes else "--round 2"
-            raise InputError(f"{why}: who comes back needs their own link; give --links, as written in round 1")
-        known = dict(list(read_links(links).items())[:count])
+        own_links = dict(list(_read_links(links, "--vote" if votes else "--round 2").items())[:count])
     if votes:
         with progress_bar("Simulated votes") as progress:
-            cast = asyncio.run(vote(site, known, seed=seed, concurrency=concurrency, progress=progress, force=force))
-        _show_votes(str(site), cast, as_json=as_json)
-        return
-    if turn == 2:
+            ballots = asyncio.run(vote(site, own_links, progress=progress, **shared))
+        numbers = vars(ballots)
+        text = f"{_people(ballots.voted)} voted in {ballots.seconds:.1f} s."
+        if ballots.not_asked:
+            text += f"\n{ballots.not_asked} found no vote under their link."
+    elif turn == 2:
         thoughts = SecondThoughts(persuasion, conformity, stubbornness, wavering)
         with progress_bar("Simulated people who come back") as progress:
-            returned = asyncio.run(
-                come_back(
-                    study.settings,
-                    site,
-                    known,
-                    thoughts,
-                    seed=seed,
-                    thinking=speed == "human",
-                    concurrency=concurrency,
-                    progress=progress,
-                    force=force,
-                )
+            visits = asyncio.run(
+                come_back(study.settings, site, own_links, thoughts, progress=progress, **pace, **shared)
             )
-        _show_return(str(site), returned, as_json=as_json)
-        return
-    if links is not None:
-        check_target(links, (".json",), ())
-    respondents = draw_respondents(study.people(), count, seed=seed)
-    with progress_bar("Simulated answers") as progress:
-        run = asyncio.run(
-            play(
-                study,
-                site,
-                respondents,
-                seed=seed,
-                thinking=speed == "human",
-                concurrency=concurrency,
-                progress=progress,
-                room_code=room,
-                force=force,
-            )
+        numbers = vars(visits)
+        answers = counted(visits.kept, "answer")
+        came_back = f"{_people(visits.came_back)} came back in {visits.seconds:.1f} s"
+        text = f"{came_back}: {answers} kept, {visits.changed} changed."
+        if visits.not_asked:
+            text += f"\n{visits.not_asked} had nothing to answer again."
+    else:
+        if links is not None:
+            check_target(links, (".json",), ())
+        respondents = draw_respondents(study.people(), count, seed=seed)
+        with progress_bar("Simulated answers") as progress:
+            run = asyncio.run(play(study, site, respondents, progress=progress, room_code=room, **pace, **shared))
+        if links is not None:
+            write_output(links, lambda draft: write_links(draft, run.links), private=True)
+        numbers = {"finished": len(run.receipts), "sent_away": run.sent_away, "answers": run.answers}
+        numbers |= {"seconds": run.seconds, "answers_per_second": run.answers_per_second, "receipts": run.receipts}
+        text = (
+            f"{_people(len(run.receipts))} finished with {counted(run.answers, 'answer')} in {run.seconds:.1f} s "
+            f"({run.answers_per_second:.0f} a second). Their receipts:\n"
         )
-    if links is not None:
-        write_output(links, lambda draft: write_links(draft, run.links), private=True)
-    _show(str(site), run, as_json=as_json)
-
-
-def _show(site: str, run: "BotRun", *, as_json: bool) -> None:
+        if run.sent_away:
+            text += f"\n{run.sent_away} were screened out, or came when there were enough."
+        text += "".join(f"\n{name}  {receipt}" for name, receipt in run.receipts.items())
     if as_json:
-        print_json(
-            {
-                "url": site,
-                "finished": len(run.receipts),
-                "sent_away": run.sent_away,
-                "answers": run.answers,
-                "seconds": run.seconds,
-                "answers_per_second": run.answers_per_second,
-                "receipts": run.receipts,
-            }
-        )
-        return
-    echo(
-        f"{counted(len(run.receipts), 'simulated person', 'simulated people')} finished with "
-        f"{counted(run.answers, 'answer')} in {run.seconds:.1f} s "
-        f"({run.answers_per_second:.0f} a second). Their receipts:\n"
-    )
-    if run.sent_away:
-        echo(f"{run.sent_away} were screened out, or came when there were enough.")
-    for name, receipt in run.receipts.items():
-        echo(f"{name}  {receipt}")
+        print_json({"url": str(site), **numbers})
+    else:
+        echo(text)
 
 
-def _show_return(site: str, returned: "BotReturn", *, as_json: bool) -> None:
-    if as_json:
-        print_json({"url": site, **vars(returned)})
-        return
-    echo(
-        f"{counted(returned.came_back, 'simulated person', 'simulated people')} came back in {returned.seconds:.1f} s: "
-        f"{counted(returned.kept, 'answer')} kept, {returned.changed} changed."
-    )
-    if returned.not_asked:
-        echo(f"{returned.not_asked} had nothing to answer again.")
+def _read_links(links: Path | None, option: str) -> dict[str, str]:
+    from fairwise.bots.return_visits import read_links
+
+    if links is None:
+        raise InputError(f"{option}: who comes back needs their own link; give --links, as written in round 1")
+    return read_links(links)
 
 
-def _show_votes(site: str, cast: "BotVotes", *, as_json: bool) -> None:
-    if as_json:
-        print_json({"url": site, **vars(cast)})
-        return
-    echo(f"{counted(cast.voted, 'simulated person', 'simulated people')} voted in {cast.seconds:.1f} s.")
-    if cast.not_asked:
-        echo(f"{cast.not_asked} found no vote under their link.")
+def _people(count: int) -> str:
+    return counted(count, "simulated person", "simulated people")

@@ -105,39 +105,35 @@ def new(
             raise InputError('--strata: there are no stratified pairs; add them to --design, such as "10 stratified"')
         kinds["strata"] = names(strata)
     columns = names(show)
-    shown, _, words = (pictures or "").partition("=")
-    if pictures is not None and (shown not in columns or not words):
+    picture, _, words = (pictures or "").partition("=")
+    if pictures is not None and (picture not in columns or not words):
         raise InputError(f"--pictures {pictures}: needed: a column of --show and the column with its words, photo=text")
-    needed = [*columns, *(name for name in (outcome, words) if name)]
-    file = PeopleFile.read(
-        people,
-        id_column,
-        *(name for name in needed if name != id_column),
-        numeric=names(numeric),
-        na_values=names(na_values),
-    )
+    needed = [name for name in (*columns, outcome, words) if name and name != id_column]
+    file = PeopleFile.read(people, id_column, *needed, numeric=names(numeric), na_values=names(na_values))
     note_doubts(file, file.features(only=[name for name in columns if name != id_column]))
-    texts = {"title": title, "treated_well": treated_well, "question": question, "pairs": pairs}
-    codes = names(languages)
-    choices: dict[str, object] = {"answers": answers, "contact": contact, "design": kinds, "languages": codes}
-    choices |= {"pictures": {shown: words}} if words else {}
-    choices |= {} if seed is None else {"seed": seed}
-    about = decided(outcome_kind, label_values, amount_range, amount_unit, amount_better)
-    choices |= about
-    choices |= {name: value for name, value in texts.items() if value is not None}
-    made = new_study(
-        folder, file, columns, choices, outcome=outcome, scores=_read_scores(scores, favorable_label, two=not about)
-    )
+    decisions = decided(outcome_kind, label_values, amount_range, amount_unit, amount_better)
+    optional = {"seed": seed, "title": title, "treated_well": treated_well, "question": question, "pairs": pairs}
+    choices = {
+        "answers": answers,
+        "contact": contact,
+        "design": kinds,
+        "languages": names(languages),
+        **({"pictures": {picture: words}} if words else {}),
+        **decisions,
+        **{name: value for name, value in optional.items() if value is not None},
+    }
+    scores_file = _read_scores(scores, favorable_label, two=not decisions)
+    study = new_study(folder, file, columns, choices, outcome=outcome, scores=scores_file)
     if as_json:
-        print_json(_account(made, outcome))
+        print_json(_study_json(study, outcome))
     else:
-        _print_summary(made)
-    if treated_well is None and not about:
+        _print_summary(study)
+    if treated_well is None and not decisions:
         note(f'What "treated well" means is written in general words; say what it is here in {folder / "study.toml"}.')
 
 
 def _read_scores(path: Path | None, favorable_label: str | None, *, two: bool) -> "GivenScores | None":
-    """Probabilities of label 1 where there are two labels; otherwise how well each person is treated."""
+    """Read probabilities of label 1 where there are two labels; otherwise how well each person is treated."""
     if two and (path is None) != (favorable_label is None):
         raise typer.BadParameter(
             "--scores (probabilities of label 1) and --favorable-label (which label is good) need each other."
@@ -156,36 +152,36 @@ def _read_scores(path: Path | None, favorable_label: str | None, *, two: bool) -
     )
 
 
-def _account(made: "StudyFolder", outcome: str | None) -> dict[str, object]:
+def _study_json(study: "StudyFolder", outcome: str | None) -> dict[str, object]:
     return {
-        "folder": str(made.path),
-        "people": len(made.cards),
-        "columns": [column.name for column in made.settings.columns],
-        "pairs": made.settings.pairs,
-        "design": made.settings.mixture,
-        "differing_pairs": len(made.pairs),
+        "folder": str(study.path),
+        "people": len(study.cards),
+        "columns": [column.name for column in study.settings.columns],
+        "pairs": study.settings.pairs,
+        "design": study.settings.mixture,
+        "differing_pairs": len(study.pairs),
         "outcome": outcome,
-        "outcome_kind": made.settings.outcome_kind,
-        "to_fill_in": made.unfinished,
-        "fingerprint": made.fingerprint,
+        "outcome_kind": study.settings.outcome_kind,
+        "to_fill_in": study.unfinished,
+        "fingerprint": study.fingerprint,
     }
 
 
-def _print_summary(made: "StudyFolder") -> None:
-    columns, people = ", ".join(column.label for column in made.settings.columns), len(made.cards)
-    pairs = f"{made.settings.pairs} pair{'s' * (made.settings.pairs > 1)}"
-    echo(f"Made {made.path}: {pairs} for each participant, from {people} people ({columns}).")
-    if made.settings.tiers:
-        echo(f"What is decided, from best to worst: {'; '.join(' / '.join(tier) for tier in made.settings.tiers)}.")
-    kinds = made.settings.mixture
+def _print_summary(study: "StudyFolder") -> None:
+    columns, people = ", ".join(column.label for column in study.settings.columns), len(study.cards)
+    pairs = f"{study.settings.pairs} pair{'s' * (study.settings.pairs > 1)}"
+    echo(f"Made {study.path}: {pairs} for each participant, from {people} people ({columns}).")
+    if study.settings.tiers:
+        echo(f"What is decided, from best to worst: {'; '.join(' / '.join(tier) for tier in study.settings.tiers)}.")
+    kinds = study.settings.mixture
     if len(kinds) > 1:
         echo(f"The pairs are {', '.join(f'{number} {kind}' for kind, number in kinds.items())}.")
     echo("")
     echo("Next:")
-    echo(f"1. Fill in what is marked [FILL IN: …] in {made.path / 'consent.md'} and {made.path / 'task.md'}.")
-    echo(f"2. Look through the settings in {made.path / 'study.toml'}: labels, units, the words of the answers.")
-    echo(f"3. fairwise serve {made.path}")
-    for code in made.settings.languages[1:]:
+    echo(f"1. Fill in what is marked [FILL IN: …] in {study.path / 'consent.md'} and {study.path / 'task.md'}.")
+    echo(f"2. Look through the settings in {study.path / 'study.toml'}: labels, units, the words of the answers.")
+    echo(f"3. fairwise serve {study.path}")
+    for code in study.settings.languages[1:]:
         echo(f"The same in another language: study.{code}.toml, consent.{code}.md and task.{code}.md, to be completed.")
 
 
@@ -218,14 +214,14 @@ def forget(
     from fairwise.study.folder import StudyFolder
     from fairwise.study.signing import Keys
 
-    opened, where = StudyFolder.open(folder), database_of(folder, database)
-    settings, days, arm_forgotten = opened.settings, opened.settings.retention_days, False
+    study, address = StudyFolder.open(folder), database_of(folder, database)
+    settings, days, is_arm_forgotten = study.settings, study.settings.retention_days, False
     with study_store(folder, database, none_means="nobody has answered yet") as store:
         tidy_fits(folder, store)
         if panel_id is not None:
-            mark = Keys(opened.secret).group_mark(settings.recruitment.panel, panel_id)
-            arm_forgotten = store.change_now(partial(forget_arm, mark=mark))
-        done = forget_in_time(settings, store, where, clock_is_right=clock_is_right)
+            mark = Keys(study.secret).group_mark(settings.recruitment.panel, panel_id)
+            is_arm_forgotten = store.change_now(partial(forget_arm, mark=mark))
+        done = forget_in_time(settings, store, address, clock_is_right=clock_is_right)
     if not days and done.cleaned is None and panel_id is None:
         raise InputError(f"{folder / 'study.toml'}: retention_days is 0, so everything is kept")
     if done.cleaned is False:
@@ -242,11 +238,10 @@ def forget(
         )
     if as_json:
         numbers = {"rows": done.rows, "cleaned": done.cleaned, "days_off": done.days_off}
-        numbers |= {"arm_forgotten": arm_forgotten}
-        print_json({"study": str(folder), "retention_days": days, **numbers})
+        print_json({"study": folder, "retention_days": days, **numbers, "arm_forgotten": is_arm_forgotten})
         return
     if panel_id is not None:
-        echo("The group kept for this ID is deleted." if arm_forgotten else "No group is kept for this ID.")
+        echo("The group kept for this ID is deleted." if is_arm_forgotten else "No group is kept for this ID.")
     if days and done.days_off <= 0:
         echo(f"Older than {days} days: texts or names in {done.rows} rows were deleted.")
     if done.cleaned:

@@ -383,16 +383,13 @@ MANY_ROWS = 1_000_000
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 
-def people_in_blocks(people: PeopleOptions, learning: LearningOptions, *, shared: bool) -> LargeTable | None:
+def people_in_blocks(
+    people: PeopleOptions, learning: LearningOptions, *, shared: bool, in_memory: bool = False
+) -> LargeTable | None:
     """Return the people as a table read in blocks, if they are many or the work is shared, and the model allows it."""
-    two_passes = learning.estimator == "linear-regression" and learning.solver == "no-regret"
-    if (
-        not two_passes
-        or learning.group_constraints
-        or learning.label_values
-        or learning.of_amounts
-        or not _is_large(people.people, shared=shared)
-    ):
+    has_two_passes = learning.estimator == "linear-regression" and learning.solver == "no-regret"
+    is_plain = not (learning.group_constraints or learning.label_values or learning.of_amounts)
+    if in_memory or not has_two_passes or not is_plain or not _is_large(people.people, shared=shared):
         return None
     from fairwise.learning.large.table import LargeTable
 
