@@ -182,8 +182,8 @@ study.add_typer(operator)
 app.add_typer(study)
 
 
-def _show_version(is_asked: bool) -> None:
-    if is_asked:
+def _show_version(is_set: bool) -> None:
+    if is_set:
         typer.echo(f"fairwise {fairwise.__version__}")
         raise typer.Exit
 

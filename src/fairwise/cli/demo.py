@@ -72,7 +72,7 @@ def demo(
     heading("1. A study")
     echo("5,829 people of the bundled COMPAS data: whom should a court release until the trial?")
     echo(f"Every participant compares {study.settings.pairs} pairs of them. Made {home}")
-    with _server(home, port) as address:
+    with serving_study(home, port) as address:
         password = _account(study)
         _ask(study, address, seed)
         _print_agreement(study)
@@ -83,7 +83,7 @@ def demo(
         echo(f"The report            {home / 'jobs' / str(job.id) / 'report.html'}  (after {seconds:.0f} s)")
         if no_serve or not (sys.stdin.isatty() and sys.stdout.isatty()):
             echo(f"The study             {home}")
-            echo(f"Serve it with         {_command()} serve {quote(str(home))}")
+            echo(f"Serve it with         {typed_program()} serve {quote(str(home))}")
             echo(f"The console           /admin of the served study; log in as {_NAME} with the password {password}")
             return
         echo(f"The study             {address}/")
@@ -92,7 +92,7 @@ def demo(
         _serve_on(address)
 
 
-def _command() -> str:
+def typed_program() -> str:
     """Return this program as it is typed here: after ``make demo`` its name alone is only in the environment."""
     if which("fairwise"):
         return "fairwise"
@@ -113,7 +113,7 @@ def _serve_on(address: str) -> None:
 
 
 @contextmanager
-def _server(home: Path, port: int) -> Iterator[str]:
+def serving_study(home: Path, port: int) -> Iterator[str]:
     """Serve the study in a process of its own until the block ends; yield its address."""
     from fairwise.jobs.runner import EQUAL
 

@@ -1,4 +1,4 @@
-"""``fairwise show`` and ``fairwise derandomize``: a kept model in words, and one made of it that decides for certain."""
+"""``fairwise show`` and ``fairwise derandomize``: a kept model in words, or without chance."""
 
 from __future__ import annotations
 

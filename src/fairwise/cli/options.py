@@ -253,8 +253,8 @@ def study_store(
     from fairwise.store.store import Store
     from fairwise.study.folder import SETTINGS, StudyFolder
 
-    is_made = not before_study or (folder / SETTINGS).exists()
-    fingerprint, where = StudyFolder.open(folder).fingerprint if is_made else None, database_of(folder, database)
+    is_there = not before_study or (folder / SETTINGS).exists()
+    fingerprint, where = StudyFolder.open(folder).fingerprint if is_there else None, database_of(folder, database)
     if none_means and isinstance(where, Path) and not where.exists():
         raise InputError(f"{where}: there is no such file; {none_means}")
     store = Store.open(where, fingerprint, folder)

@@ -42,7 +42,7 @@ _Simulate = Annotated[
 
 @dataclass(frozen=True)
 class SimulationOptions:
-    """What is asked about a study that is played; of these, only a folder makes it so."""
+    """Options of a simulated study; only a folder asks for one."""
 
     simulate: _Simulate = None
     favorable_label: Annotated[str | None, _played(help=_LABEL, metavar="LABEL")] = None
@@ -64,10 +64,10 @@ class SimulationOptions:
         """Whether there are arms to compare; an error if something about them was asked."""
         from fairwise.auditing.arms_plan import silent_arm
 
-        asked = [name for name in _ABOUT_TALKING if name in typed]
-        if silent_arm(study) is None and asked:
+        options = [name for name in _ABOUT_TALKING if name in typed]
+        if silent_arm(study) is None and options:
             raise InputError(
-                f"{_option(asked[0])}: {study.path} has no second round with one arm that is shown no reasons, so "
+                f"{_option(options[0])}: {study.path} has no second round with one arm that is shown no reasons, so "
                 "there is no effect of talking to see"
             )
         return silent_arm(study) is not None
@@ -81,13 +81,13 @@ class SimulationOptions:
 
         if self.fits == 0:
             return None
-        asked = [name for name in _ABOUT_COST if name in typed]
+        options = [name for name in _ABOUT_COST if name in typed]
         file = study.path / OUTCOME
-        if not file.exists() and not asked:
+        if not file.exists() and not options:
             return None
         if not file.exists():
             raise InputError(
-                f"{_option(asked[0])}: {study.path} was made without --outcome, so what judgments cost cannot be told"
+                f"{_option(options[0])}: {study.path} was made without --outcome, so what judgments cost cannot be told"
             )
         outcome = study.outcome()
         if self.favorable_label is None and study.settings.answers == "four":
@@ -138,8 +138,8 @@ def plan(
     if simulation.simulate is not None:
         if simulations == 0:
             raise typer.BadParameter("0 studies cannot be played; give 1 or more.", param_hint="'--simulations'")
-        asked = {"n_studies": simulations or _DEFAULT_STUDIES, "confidence": confidence, "seed": seed}
-        _plan_played(simulation, simulation.simulate, typed, panel or _DEFAULT_JUDGES, asked, as_json=as_json)
+        run = {"n_studies": simulations or _DEFAULT_STUDIES, "confidence": confidence, "seed": seed}
+        _plan_played(simulation, simulation.simulate, typed, panel or _DEFAULT_JUDGES, run, as_json=as_json)
         return
     from fairwise.auditing import plan as planned
 
@@ -187,7 +187,7 @@ def _plan_played(
     folder: Path,
     typed: frozenset[str],
     panels: tuple[int, ...],
-    asked: dict[str, Any],
+    run: dict[str, Any],
     *,
     as_json: bool,
 ) -> None:
@@ -201,16 +201,16 @@ def _plan_played(
     study = StudyFolder.open(folder)
     cost = options.cost_of(study, typed)
     talking = options.talking_in(study, typed)
-    minutes = minutes_for(study.settings.pairs, options.seconds, seed=asked["seed"])
+    minutes = minutes_for(study.settings.pairs, options.seconds, seed=run["seed"])
     with progress_bars() as progress:
-        plan = simulate_study(study, study.people(), panels, cost=cost, progress=progress, **asked)
+        plan = simulate_study(study, study.people(), panels, cost=cost, progress=progress, **run)
         arms = None
         if talking:
             planted: dict[str, Any] = {"persuasion": options.persuasion, "returning": options.returning}
-            drawn = {"n_studies": asked["n_studies"], "seed": asked["seed"], "progress": progress}
+            drawn = {"n_studies": run["n_studies"], "seed": run["seed"], "progress": progress}
             arms = simulate_arms(study, study.people(), panels, **planted, **drawn)
     if not as_json:
-        show(study, plan, cost, minutes, options.seconds, asked["confidence"])
+        show(study, plan, cost, minutes, options.seconds, run["confidence"])
         if arms is not None:
             show_arms(arms, options.persuasion, options.returning)
         return
@@ -222,8 +222,8 @@ def _plan_played(
             "pairs": study.settings.pairs,
             "design": study.settings.mixture,
             "studies": plan.n_studies,
-            "confidence": asked["confidence"],
-            "seed": asked["seed"],
+            "confidence": run["confidence"],
+            "seed": run["seed"],
             "panels": plan.panels,
             "cost": None if cost is None else _cost_json(cost, plan),
             "arms": arms,

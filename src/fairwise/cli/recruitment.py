@@ -202,8 +202,8 @@ def participants(
         echo("Nobody was invited, and nobody has come.")
     else:
         used = [name for name in _HEADINGS if name in ("number", "state") or table[name].astype(bool).any()]
-        shown_table = table.assign(number=table["number"].astype("string").fillna(""))
-        print_frame(shown_table, {name: _HEADINGS[name] for name in used})
+        text_table = table.assign(number=table["number"].astype("string").fillna(""))
+        print_frame(text_table, {name: _HEADINGS[name] for name in used})
 
 
 def _texts(file: Path, column: str, what: str, is_allowed: Callable[[str], bool], rule: str) -> list[str]:

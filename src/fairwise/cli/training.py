@@ -52,7 +52,7 @@ Weighting = Literal["answers", "panel"]
 
 _OF_KIND = ("outcome_kind", "outcome_range", "better")
 _PANEL = "What is asked for"
-_asked_option = partial(Option, rich_help_panel=_PANEL)
+_goal_option = partial(Option, rich_help_panel=_PANEL)
 _model_option = partial(Option, rich_help_panel="The model and its search")
 _LABEL = "The good outcome, as written in the file; needed once an answer is ordered."
 _VALUES = "How good each outcome is, 0 to 1, where there are more than two: a CSV file with label and value."
@@ -65,7 +65,7 @@ _RATES = (
 )
 _COUNTED = "How mean excess is counted when judges saw different pairs."
 Gamma = Annotated[float, gamma_option(_PANEL)]
-WeightingOption = Annotated[Weighting, _asked_option("--weighting", help=_COUNTED)]
+WeightingOption = Annotated[Weighting, _goal_option("--weighting", help=_COUNTED)]
 
 
 _OF_MORE = "; of more, say how good each is, --label-values, or that they are amounts, --outcome-kind amount"
@@ -95,14 +95,14 @@ class LearningOptions:
 
     gamma: Gamma = 0.1
     eta: Annotated[float | None, eta_option(_PANEL)] = 0
-    favorable_label: Annotated[str | None, _asked_option(help=_LABEL, metavar="LABEL")] = None
-    label_values: Annotated[Path | None, _asked_option(help=_VALUES, metavar="FILE")] = None
-    outcome_kind: Annotated[OutcomeKind | None, _asked_option(help=_KIND)] = None
-    outcome_range: Annotated[tuple[float, float] | None, _asked_option(help=_RANGE, metavar="LEAST MOST")] = None
-    better: Annotated[Literal["more", "less"] | None, _asked_option(help=_BETTER)] = None
+    favorable_label: Annotated[str | None, _goal_option(help=_LABEL, metavar="LABEL")] = None
+    label_values: Annotated[Path | None, _goal_option(help=_VALUES, metavar="FILE")] = None
+    outcome_kind: Annotated[OutcomeKind | None, _goal_option(help=_KIND)] = None
+    outcome_range: Annotated[tuple[float, float] | None, _goal_option(help=_RANGE, metavar="LEAST MOST")] = None
+    better: Annotated[Literal["more", "less"] | None, _goal_option(help=_BETTER)] = None
     judge_budgets: Annotated[
         float | None,
-        _asked_option(
+        _goal_option(
             "--judge-budget",
             help="How much mean excess any single judge may suffer.",
             parser=fraction,
@@ -111,7 +111,7 @@ class LearningOptions:
     ] = None
     group_constraints: Annotated[
         list[GroupRuleOption] | None,
-        _asked_option("--group-constraint", help=_RATES, parser=group_rule, metavar="RATE:BOUND:COLUMN"),
+        _goal_option("--group-constraint", help=_RATES, parser=group_rule, metavar="RATE:BOUND:COLUMN"),
     ] = None
     weighting: WeightingOption = "answers"
     features: Annotated[str, _model_option(help="Use these columns only: age,priors.", metavar="COLUMNS")] = ""
@@ -313,15 +313,16 @@ class TrainingData:
         groups = task.columns(learning.group_constraints[0].columns)
         for column, cells in groups.items():
             missing = cells.isna().to_numpy(dtype=bool)
-            shown = cells.where(~missing, None)
-            file.source.refuse(missing, str(column), shown, "where --group-constraint needs a group")
+            file.source.refuse(
+                missing, str(column), cells.where(~missing, None), "where --group-constraint needs a group"
+            )
         return replace(task, sensitive=groups)
 
-    def columns(self, wanted: Sequence[str]) -> pd.DataFrame:
+    def columns(self, names: Sequence[str]) -> pd.DataFrame:
         """Return columns of the file, also of those that are not learnt from."""
-        for name in wanted:
+        for name in names:
             self.file.column(name)
-        return self.file.table[list(wanted)]
+        return self.file.table[list(names)]
 
     def model(self) -> Any:
         """Return a model with these settings, not fitted yet: a classifier, or of amounts a regressor."""
