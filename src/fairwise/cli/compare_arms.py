@@ -191,7 +191,7 @@ def _of_study(folder: Path, database: str | None, model: ModelOptions) -> _ArmDa
     from fairwise.store.store import snapshot
     from fairwise.store.study_state import standing
     from fairwise.study.folder import OUTCOME, StudyFolder
-    from fairwise.study.stages import StudyState
+    from fairwise.study.settings import StudyState
 
     study = StudyFolder.open(folder)
     if model.learn and not (folder / OUTCOME).exists():

@@ -65,7 +65,7 @@ def demo(
     home = Path(tempfile.mkdtemp(prefix="fairwise-demo-")) / "study" if out is None else out
     start = time.perf_counter()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the server does not outlive this
-    from fairwise.study.sample import make_sample
+    from fairwise.study.new_study import make_sample
 
     with spinner("Making the study"):
         study = make_sample(home, seed=seed)
@@ -194,7 +194,7 @@ def _ask(study: StudyFolder, address: str, seed: int) -> None:
 
 
 def _print_agreement(study: StudyFolder) -> None:
-    from fairwise.judgments.agreement import krippendorff_alpha
+    from fairwise.judgments.reliability import krippendorff_alpha
     from fairwise.store.export import judgments
     from fairwise.store.places import DATABASE_FILE
     from fairwise.store.store import snapshot
@@ -214,10 +214,10 @@ def _fit(study: StudyFolder, choices: dict[str, object]) -> Job:
     from fairwise.store.places import DATABASE_FILE
     from fairwise.store.store import snapshot
     from fairwise.study.fit_choices import FitChoices
-    from fairwise.study.sample import FAVORABLE
+    from fairwise.study.new_study import SAMPLE_FAVORABLE
 
     heading("4. The model")
-    settings = FitChoices.checked({"estimator": "tree", "favorable_label": FAVORABLE, **choices}, study)
+    settings = FitChoices.checked({"estimator": "tree", "favorable_label": SAMPLE_FAVORABLE, **choices}, study)
     new_job = partial(submit, settings=settings.model_dump(mode="json"), operator_name=_NAME, at=datetime.now(UTC))
     with study_store(study.path, None) as store:
         job_id = store.change_now(new_job)

@@ -47,7 +47,7 @@ def links(
     from fairwise.store.export import defused
     from fairwise.store.recruitment import invite
     from fairwise.store.recruitment import revoke as revoke_link
-    from fairwise.study.signing import Keys
+    from fairwise.study.recruitment import Keys
 
     if revoke is not None:
         token = revoke.strip().rstrip("/").rpartition("/")[2].partition("?")[0]
@@ -135,8 +135,7 @@ def ids(
     """
     from fairwise.store.recruitment import delete_list, how_many_listed, list_ids
     from fairwise.study.folder import StudyFolder
-    from fairwise.study.recruitment import is_panel_id
-    from fairwise.study.signing import Keys
+    from fairwise.study.recruitment import Keys, is_panel_id
 
     if add is not None and delete:
         raise InputError("Give either --add or --delete")
@@ -307,7 +306,7 @@ def _print_link(
 ) -> None:
     """Make the change, clear what was counted for the name, and print the link."""
     from fairwise.study.folder import SECRET, read_secret
-    from fairwise.study.signing import Keys
+    from fairwise.study.recruitment import Keys
     from fairwise.web.console.login import RESET_HOURS, reset_key
     from fairwise.web.shared.attempts import Attempts
 

@@ -212,7 +212,7 @@ def forget(
     from fairwise.store.places import database_of
     from fairwise.store.recruitment import forget_arm
     from fairwise.study.folder import StudyFolder
-    from fairwise.study.signing import Keys
+    from fairwise.study.recruitment import Keys
 
     study, address = StudyFolder.open(folder), database_of(folder, database)
     settings, days, is_arm_forgotten = study.settings, study.settings.retention_days, False

@@ -20,8 +20,7 @@ from fairwise.store.export import judge_name, judges, judgments, who_answered
 from fairwise.store.jobs import Job, note_participants
 from fairwise.store.questions import PREFIX
 from fairwise.store.store import Store
-from fairwise.study.arms import Arm
-from fairwise.study.decisions import Amount, Decision, OutcomeWords
+from fairwise.study.design import Amount, Arm, Decision, OutcomeWords
 from fairwise.study.fit_choices import FitChoices
 from fairwise.study.folder import StudyFolder
 from fairwise.study.settings import StudySettings

@@ -8,10 +8,8 @@ from dataclasses import dataclass, replace
 from types import NoneType
 from typing import Any, get_args, get_origin
 
-from fairwise.study.arms import Arm
-from fairwise.study.decisions import Amount, Decision, OutcomeWords
 from fairwise.study.deliberation import Deliberation
-from fairwise.study.mixture import Design
+from fairwise.study.design import Amount, Arm, Decision, Design, OutcomeWords
 from fairwise.study.questions import Question
 from fairwise.study.recruitment import Recruitment, Relation
 from fairwise.study.settings import AnswerWords, ShownColumn, StudySettings
