@@ -192,6 +192,7 @@ def _of_study(folder: Path, database: str | None, model: ModelOptions) -> _ArmDa
     from fairwise.store.study_state import standing
     from fairwise.study.folder import OUTCOME, StudyFolder
     from fairwise.study.settings import StudyState
+    from fairwise.tables.files import with_dates
 
     study = StudyFolder.open(folder)
     if model.learn and not (folder / OUTCOME).exists():
@@ -200,7 +201,7 @@ def _of_study(folder: Path, database: str | None, model: ModelOptions) -> _ArmDa
         table = judgments(connection)
         attributes = judges(connection, study.settings).set_index("judge")
         reasons, closed = shown_reasons(connection), standing(connection).state == StudyState.CLOSED
-    people = study.people()
+    people = with_dates(study.people())
     # A study draws arms for participants; rooms are where some of them met.
     attributes = attributes.drop(columns=ROOM).reindex(table.judges)
     answers = Judgments(table.frame, people=people if model.learn else None, judge_attributes=attributes)

@@ -104,8 +104,7 @@ def bots(
     import asyncio
 
     from fairwise.bots.browser import checked_address
-    from fairwise.bots.participant import play
-    from fairwise.bots.return_visits import come_back, vote, write_links
+    from fairwise.bots.participant import come_back, play, vote, write_links
     from fairwise.simulation import SecondThoughts, draw_respondents
     from fairwise.study.folder import StudyFolder
 
@@ -158,7 +157,7 @@ def bots(
 
 
 def _read_links(links: Path | None, option: str) -> dict[str, str]:
-    from fairwise.bots.return_visits import read_links
+    from fairwise.bots.participant import read_links
 
     if links is None:
         raise InputError(f"{option}: who comes back needs their own link; give --links, as written in round 1")
