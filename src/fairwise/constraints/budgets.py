@@ -56,7 +56,7 @@ def judge_budgets(rows: PairRows, limits: float | Limits, panel: pd.DataFrame | 
     if unknown:
         raise InputError(f"judge_budgets names {min(unknown)!r}, who gave no answer that counts")
     budgets = []
-    for code, judge in enumerate(judges):
+    for code, judge in sorted(enumerate(judges), key=lambda item: str(item[1])):
         if str(judge) in limit_of and code in own_rows.index:
             mine = np.sort(own_rows.loc[code])
             share = 1.0 / (2.0 * int(n_shown.loc[code]))

@@ -112,6 +112,9 @@ def prepare(
             rows = encoder.encode(table)
         judged_rows = encoder.encode(judged)
     placed = (merge_equal if isinstance(estimator, str) else append)(rows, labels.losses, weights, judged_rows)
+    order = np.argsort(placed.judged, kind="stable")  # by what people are, and not by their names
+    pairs, judged_rows = pairs.sorted_by(placed.judged), judged_rows.iloc[order] if raw else judged_rows[order]
+    placed = replace(placed, judged=placed.judged[order])
     groups = None
     if sensitive is not None and amounts is not None:
         groups = amounts.group_rows(moments, numbers_of(y, whole)[counted], sensitive, weights, placed)
