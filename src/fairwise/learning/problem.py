@@ -158,6 +158,12 @@ class Problem:
         return self.n_pairs + (0 if self.groups is None else len(self.groups))
 
     @property
+    def has_rules(self) -> bool:
+        """Whether anything is limited."""
+        panel_alone = len(self.budgets) == 1 and self.budgets[0].limit == NO_BUDGET
+        return len(self) > 0 and not (panel_alone and self.groups is None)
+
+    @property
     def scaled(self) -> Problem:
         """The problem with costs in units of the largest, in which tolerances of solvers mean the same for all."""
         points = self.points.in_units
