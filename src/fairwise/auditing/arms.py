@@ -18,7 +18,7 @@ from fairwise.auditing.randomisation import Assignments, Difference, compare, ho
 from fairwise.errors import InputError, quote
 from fairwise.judgments.answer import SAME
 from fairwise.numbers import counted
-from fairwise.tables.ids import encode
+from fairwise.tables.rows import encode
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from fairwise.auditing import Effects
-    from fairwise.constraints.new_people import HeldOutErrors
+    from fairwise.constraints.certificate import HeldOutErrors
     from fairwise.learning.estimator import PairwiseFairClassifier
 
 _PAGES = (".html", ".htm")
@@ -214,8 +214,7 @@ def _own_words(text: str | None) -> str | None:
 def _curves(path: Path) -> "pd.DataFrame":
     import pandas as pd
 
-    from fairwise.tables.files import read_table
-    from fairwise.tables.people_file import column_of, typed
+    from fairwise.tables.files import column_of, read_table, typed
 
     frame, source = read_table(path)
     for name in _CURVE:

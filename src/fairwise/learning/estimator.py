@@ -9,10 +9,9 @@ import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 
-from fairwise.callers import warn
 from fairwise.constraints.certificate import EXCEEDED, Certificate
 from fairwise.constraints.pairs import Weighting
-from fairwise.errors import InputError, quote
+from fairwise.errors import InputError, quote, warn
 from fairwise.judgments import Judgments
 from fairwise.learning.large.passes import joblib_on
 from fairwise.learning.large.table import LargeTable, large_table
@@ -20,7 +19,7 @@ from fairwise.learning.model.fitted import FittedMixture
 from fairwise.learning.preparation import prepare
 from fairwise.learning.settings import JudgeBudgets, LabelValues, MaxThresholds, Params, warn_of_unused
 from fairwise.learning.solvers.progress import FitProgress, Watch
-from fairwise.tables.frames import to_pandas
+from fairwise.tables.columns import to_pandas
 
 if TYPE_CHECKING:
     from distributed import Client

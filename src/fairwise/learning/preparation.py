@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 from sklearn.utils import check_random_state
 
-from fairwise.constraints.budgets import Budget, attribute_budgets, judge_budgets, panel_budget
 from fairwise.constraints.groups import VALUE, GroupRows, Moments, parity_moments
-from fairwise.constraints.pairs import PairRows
+from fairwise.constraints.pairs import Budget, PairRows, attribute_budgets, judge_budgets, panel_budget
 from fairwise.errors import InputError, quote
 from fairwise.judgments import Judgments
 from fairwise.learning import inputs
@@ -24,7 +23,7 @@ from fairwise.learning.oracles import make_oracle
 from fairwise.learning.oracles.base import ClassArray, FloatArray, IntArray, Oracle, Rows
 from fairwise.learning.problem import NO_BUDGET, Problem
 from fairwise.learning.settings import FitSettings, Params
-from fairwise.tables.frames import used_columns
+from fairwise.tables.columns import used_columns
 
 _DIGITS = 15  # of costs in units of the largest: by as much they differ where they are given in another unit
 _NOBODY = pd.DataFrame({"judge": [], "a": [], "b": [], "answer": []}, dtype=object)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
-from fairwise.tables.frames import is_numeric
+from fairwise.tables.columns import is_numeric
 
 # What a simulated person sees of two people, when they are close enough to be the same, and which comes first.
 
@@ -355,7 +355,7 @@ _DRAWN = 4_000
 
 @dataclass(frozen=True)
 class Minutes:
-    """Of one participant: half take less than the ``median``, nine in ten between ``low`` and ``high``."""
+    """Seconds of one participant: half take less than the ``median``, nine in ten between ``low`` and ``high``."""
 
     low: float
     median: float

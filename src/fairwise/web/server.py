@@ -30,8 +30,8 @@ from fairwise.store.places import (
     is_study,
 )
 from fairwise.web.app import Site
+from fairwise.web.connections import MOST_CONNECTIONS, Connection, LimitConnections
 from fairwise.web.console.login import setup_key
-from fairwise.web.protocol import MOST_CONNECTIONS, LimitedProtocol
 from fairwise.web.shared.host import Host
 from fairwise.web.studies import Studies
 
@@ -45,6 +45,8 @@ _SEVERAL = "FAIRWISE_SEVERAL"
 _PARENT = "FAIRWISE_WORKERS_OF"
 _BACKLOG = 2048
 _FILES_BESIDE = 500
+_GRACE_SECONDS = 3
+"""Time that requests under way have when the server is told to stop; then they and their programs are ended."""
 
 
 def app_from_environment() -> Site | Studies:
@@ -61,6 +63,11 @@ def app_from_environment() -> Site | Studies:
     if _SEVERAL in os.environ:
         return Studies(folder, database, prefix)
     return Site(folder, database_of(folder, database), prefix)
+
+
+def limited_app() -> LimitConnections:
+    """Return the app of a worker process with limits of connections."""
+    return LimitConnections(app_from_environment())
 
 
 def run_server(
@@ -99,9 +106,9 @@ def run_server(
         else:
             _announce(folder, database_of(folder, database), f"http://{address}:{taken}", prefix, announce)
         config = uvicorn.Config(
-            "fairwise.web.server:app_from_environment",
+            "fairwise.web.server:limited_app",
             factory=True,
-            http=LimitedProtocol,
+            http=Connection,  # type: ignore[arg-type]  # asyncio takes either kind of protocol
             ws="none",  # which would have limits of its own, or none
             host=host,
             port=taken,
@@ -111,7 +118,7 @@ def run_server(
             server_header=False,
             date_header=False,
             backlog=_BACKLOG,
-            timeout_graceful_shutdown=10,
+            timeout_graceful_shutdown=_GRACE_SECONDS,
         )
         with beside:
             _run(config, listener)

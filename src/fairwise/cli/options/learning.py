@@ -25,8 +25,8 @@ from fairwise.cli.options.parsing import (
 )
 from fairwise.cli.terminal import note
 from fairwise.errors import InputError
-from fairwise.extras import require
 from fairwise.learning.settings import bounded_error, parity
+from fairwise.loading import require
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -208,7 +208,7 @@ def read_label_values(path: Path, labels: Iterable[object]) -> dict[object, floa
     """Read how good each label is from a CSV file with the columns label and value, read like a table's cells."""
     import pandas as pd
 
-    from fairwise.tables.people_file import typed
+    from fairwise.tables.files import typed
 
     rows, outcomes = read_decisions(path), list(labels)
     names = pd.Series([row["label"] for row in rows])

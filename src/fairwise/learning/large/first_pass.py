@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairwise.callers import warn
-from fairwise.errors import InputError, JudgmentsError, some
+from fairwise.errors import InputError, JudgmentsError, some, warn
 from fairwise.learning.encoding import CategoryColumn, NumberColumn, TableEncoder, fill_of, scale_of
 from fairwise.learning.large.blocks import Block
 from fairwise.learning.large.passes import Span, compute, over_spans
@@ -21,7 +20,7 @@ from fairwise.learning.oracles.base import ClassArray, FloatArray, IntArray
 from fairwise.learning.oracles.linear import RegressionTerms, pseudo_inverse
 from fairwise.learning.row_kernels import places_marked
 from fairwise.tables.columns import nearly, nearly_in_words
-from fairwise.tables.ids import encode, text_of
+from fairwise.tables.rows import encode, text_of
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -38,7 +38,7 @@ from fairwise.learning.preparation import PreparedFit, PreparedProblem, prepare
 from fairwise.learning.problem import Problem
 from fairwise.learning.settings import count, share
 from fairwise.learning.solvers.solution import Solution
-from fairwise.tables.frames import to_pandas, used_columns
+from fairwise.tables.columns import to_pandas, used_columns
 
 if TYPE_CHECKING:
     from onnx import ModelProto

@@ -21,8 +21,7 @@ from fairwise.learning.model.tree_rules import Labels, Line, TreeRule, encoded_c
 from fairwise.learning.oracles.base import ClassArray, LabelArray
 from fairwise.learning.oracles.linear import LinearClassifiers
 from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
-from fairwise.tables.columns import kind_of
-from fairwise.tables.frames import to_pandas
+from fairwise.tables.columns import kind_of, to_pandas
 
 if TYPE_CHECKING:
     from fairwise.learning.model.estimator_rules import EstimatorRule

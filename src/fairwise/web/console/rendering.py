@@ -11,8 +11,8 @@ from babel.numbers import format_decimal
 
 from fairwise.languages import SOURCE, Language, language_of, languages_of, marked
 from fairwise.numbers import share_difference
-from fairwise.study.languages import language
 from fairwise.study.quality import Flag
+from fairwise.study.texts import language
 from fairwise.web.shared.security import StartPage
 from fairwise.web.shared.templating import templates_of
 
