@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
@@ -15,7 +16,7 @@ from fairwise.constraints.pairs import Budget, PairRows, attribute_budgets, judg
 from fairwise.errors import InputError, quote
 from fairwise.judgments import Judgments
 from fairwise.learning import inputs
-from fairwise.learning.deduplication import append, merge_equal
+from fairwise.learning.deduplication import Placement, append, merge_equal
 from fairwise.learning.encoding import TableEncoder
 from fairwise.learning.oracles import make_oracle
 from fairwise.learning.oracles.base import ClassArray, FloatArray, IntArray, Oracle, Rows
@@ -24,6 +25,7 @@ from fairwise.learning.settings import FitSettings, Params
 from fairwise.learning.target import Target, read_target
 from fairwise.tables.columns import used_columns
 
+_DIGITS = 15  # of costs in units of the largest: by as much they differ where they are given in another unit
 _NOBODY = pd.DataFrame({"judge": [], "a": [], "b": [], "answer": []}, dtype=object)
 
 
@@ -66,6 +68,26 @@ class PreparedFit(PreparedProblem):
     weights: FloatArray
     asked: bool
     """Whether there is any judgment or rule; without, a fit is the plain model."""
+
+    @property
+    def unit(self) -> float:
+        """The unit of costs in :attr:`scaled`."""
+        return self.problem.points.unit
+
+    @property
+    def scaled(self) -> PreparedFit:
+        """The same with costs in units of the largest, as the oracle knows them and as solvers take them."""
+        if self.unit == 1.0:
+            return self
+        given = self.settings
+        settings = replace(
+            given,
+            tol=given.tol / self.unit,
+            nu=None if given.nu is None else given.nu / self.unit,
+            lambda_bound=given.lambda_bound / self.unit,
+            tau_bound=given.tau_bound / self.unit,
+        )
+        return replace(self, problem=self.problem.scaled, settings=settings)
 
 
 def prepare(
@@ -116,7 +138,13 @@ def prepare(
         else:
             rows = encoder.encode(table)
         judged_rows = encoder.encode(judged)
-    placed = (merge_equal if isinstance(estimator, str) else append)(rows, target.costs(outcomes), weights, judged_rows)
+    costs = target.costs(outcomes)
+    unit = 1.0 if settings.grid is not None else float(costs.max(initial=0.0)) or 1.0
+    costs = costs if unit == 1.0 else np.round(costs / unit, _DIGITS)
+    placed = (merge_equal if isinstance(estimator, str) else append)(rows, costs, weights, judged_rows)
+    order = np.argsort(placed.judged, kind="stable")  # by what people are, and not by their names
+    pairs, judged_rows = pairs.sorted_by(placed.judged), judged_rows.iloc[order] if raw else judged_rows[order]
+    placed = Placement(placed.points.times(unit), placed.people, placed.judged[order])
     groups = None
     if sensitive is not None:
         groups = target.group_rows(moments, outcomes, table, sensitive, weights, placed)
@@ -124,7 +152,7 @@ def prepare(
         placed.points,
         placed.judged,
         pairs,
-        budgets_of(settings, pairs, answered),
+        budgets_of(settings, pairs, answered) or free_budget(settings, pairs),
         sign=target.sign,
         gamma=float(settings.gamma),
         groups=groups,
@@ -132,10 +160,10 @@ def prepare(
     )
     oracle = make_oracle(
         settings,
-        placed.points,
+        problem.scaled.points,
         encoder.outputs if encoder else list(table.columns),
         seed,
-        placed.judged if groups is None else None,
+        problem.judged if groups is None else None,
     )
     oracle.hypothesis_class += target.suffix  # what is proved is about these decisions
     asked = bool(moments) or (judgments is not None and len(judgments.frame) > 0)
@@ -160,6 +188,13 @@ def seed_of(random_state: object) -> int:
         return int(check_random_state(random_state).randint(2**31 - 1))
     except ValueError as error:
         raise InputError(f"random_state={quote(random_state)} is not allowed: {error}") from None
+
+
+def free_budget(settings: FitSettings, pairs: PairRows) -> list[Budget]:
+    """Return a budget that limits nothing, for what has the least excess of the models that are as good."""
+    if settings.solver == "no-regret" or not len(pairs):
+        return []
+    return [panel_budget(pairs, NO_BUDGET, settings.weighting)]
 
 
 def budgets_of(settings: FitSettings, pairs: PairRows, judgments: Judgments) -> list[Budget]:

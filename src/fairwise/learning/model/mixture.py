@@ -248,7 +248,7 @@ class Measurement:
             gamma=gamma,
             eta=eta,
             weighting=weighting,
-            has_rules=len(self._prepared.problem) > 0,
+            has_rules=self._prepared.problem.has_rules,
             target=target,
             groups=self._prepared.problem.groups,
         )
