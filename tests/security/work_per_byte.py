@@ -31,11 +31,11 @@ from tests.support.raw_asgi import Asked, send
 from tests.support.small_study import study_maker
 
 from fairwise.web.connections import MOST_HEAD_BYTES
-from fairwise.web.console import login
+from fairwise.web.console import accounts
+from fairwise.web.console.accounts import setup_key
 from fairwise.web.console.base import COOKIE as OPERATOR
-from fairwise.web.console.login import setup_key
 from fairwise.web.console.study_editor import sections_of
-from fairwise.web.shared import attempts
+from fairwise.web.shared import security
 from fairwise.web.shared.security import MOST_BYTES
 
 if TYPE_CHECKING:
@@ -315,8 +315,10 @@ Measured = tuple[float, float, str, str]
 def main() -> None:
     words: list[str] = sys.argv[1:]
     rows: list[Measured] = []
-    attempts.OF_ONE_NAME = attempts.FROM_ONE_ADDRESS = sys.maxsize  # or all but the first would be refused unread
-    login._hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)  # or all else would be little beside it
+    security.OF_ONE_NAME = security.FROM_ONE_ADDRESS = sys.maxsize  # or all but the first would be refused unread
+    accounts._hasher = PasswordHasher(
+        time_cost=1, memory_cost=8, parallelism=1
+    )  # or all else would be little beside it
     # Whoever does not want to wait for all of it is told what was measured so far.
     with suppress(KeyboardInterrupt), tempfile.TemporaryDirectory() as home, everything(Path(home)) as found:
         wanted = [

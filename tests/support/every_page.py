@@ -17,10 +17,11 @@ from fairwise.study.questions import Question
 from fairwise.study.settings import ShownColumn, StudySettings
 from fairwise.study.talking import Step, Turn
 from fairwise.study.tally import Rule
-from fairwise.web.shared.forms import AskedQuestion
+from fairwise.web.shared.requests import AskedQuestion
 from fairwise.web.shared.views import (
     InTurn,
     OnWall,
+    OptionView,
     OthersAnswer,
     OthersReason,
     OwnPages,
@@ -32,9 +33,9 @@ from fairwise.web.shared.views import (
     Result,
     Resume,
     ReviewPair,
+    VoteView,
     WayBack,
 )
-from fairwise.web.shared.vote_views import OptionView, VoteView
 
 if TYPE_CHECKING:
     from fairwise.web.shared.pages import Pages

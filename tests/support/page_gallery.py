@@ -22,9 +22,8 @@ from fairwise.study.languages import Language, language
 from fairwise.study.questions import Question
 from fairwise.study.settings import AnswerWords, ShownColumn, StudySettings
 from fairwise.study.tally import Rule
-from fairwise.web.shared.forms import AskedQuestion
 from fairwise.web.shared.pages import Pages
-from fairwise.web.shared.templating import read_static_files
+from fairwise.web.shared.requests import AskedQuestion, read_static_files
 from fairwise.web.shared.views import (
     NumberedAnswer,
     OthersAnswer,
@@ -37,8 +36,9 @@ from fairwise.web.shared.views import (
     ReviewPair,
     SecondLookGroup,
     SecondLookPair,
+    VoteView,
+    options_of,
 )
-from fairwise.web.shared.vote_views import VoteView, options_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -18,7 +18,7 @@ from fairwise.store import places
 from fairwise.store.errors import StoreUnavailable
 from fairwise.store.export import judgments
 from fairwise.store.failures import name_studies
-from fairwise.web.console.login import setup_key
+from fairwise.web.console.accounts import setup_key
 from fairwise.web.shared.monitoring import TOKEN
 
 if TYPE_CHECKING:

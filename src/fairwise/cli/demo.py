@@ -186,7 +186,7 @@ def _wait_until_there(address: str, server: subprocess.Popen[bytes], log: Path) 
 def _account(study: StudyFolder) -> str:
     """An owner's account for the console; returns its password."""
     from fairwise.store.operators import add_operator
-    from fairwise.web.console.login import hashed
+    from fairwise.web.console.accounts import hashed
 
     password = secrets.token_urlsafe(12)
     kept = hashed(password)

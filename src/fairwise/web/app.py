@@ -1,4 +1,4 @@
-"""One address for participants and operators: the study at ``/``, the console at ``/admin``."""
+"""The web app: one site of participants' pages at ``/`` and the console at ``/admin``."""
 
 from __future__ import annotations
 
@@ -6,18 +6,23 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 
+from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from fairwise.store import operators
 from fairwise.store.errors import (
     AlreadyFinished,
     NotAllowed,
@@ -32,42 +37,38 @@ from fairwise.store.errors import (
 from fairwise.store.failures import NO_ROOM, FailedWrites, with_log_lines
 from fairwise.store.housekeeping import Housekeeper
 from fairwise.study.languages import marked
-from fairwise.web.console.base import ConsolePages
-from fairwise.web.console.deliberation import DeliberationPages
-from fairwise.web.console.downloads import DownloadPages
+from fairwise.web.console.accounts import AccountPages, LoginPages, TrailPages
+from fairwise.web.console.base import (
+    COOKIE,
+    LANGUAGE_COOKIE,
+    REFUSALS,
+    REFUSED_OTHERWISE,
+    ConsolePages,
+    Rendering,
+    console_language,
+    languages,
+)
 from fairwise.web.console.fits import FitPages
-from fairwise.web.console.help import HelpPages
-from fairwise.web.console.login import AccountPages, LoginPages
-from fairwise.web.console.overview import OverviewPages
-from fairwise.web.console.participants import OneParticipantPages, ParticipantsPages
+from fairwise.web.console.overview import HelpPages, OverviewPages
+from fairwise.web.console.participants import DownloadPages, OneParticipantPages, ParticipantsPages
 from fairwise.web.console.recruitment import RecruitmentPages
-from fairwise.web.console.rendering import LANGUAGE_COOKIE, REFUSALS, REFUSED_OTHERWISE, Rendering, languages
-from fairwise.web.console.reports import ReportPages, public_report_route
-from fairwise.web.console.results import ResultPages
-from fairwise.web.console.study_pages import StudyPages
+from fairwise.web.console.results import ReportPages, ResultPages, VotingPages, public_report_route
+from fairwise.web.console.second_round import DeliberationPages, TalkingRoomPages
+from fairwise.web.console.study_pages import END, NOTICE, StudyPages, TrialPages
 from fairwise.web.console.study_wizard import StudyWizardPages
-from fairwise.web.console.talking import TalkingRoomPages
-from fairwise.web.console.trail import TrailPages
-from fairwise.web.console.trial import TrialPages
-from fairwise.web.console.votes import VotePages as ConsoleVotePages
 from fairwise.web.participant.answering import answering
 from fairwise.web.participant.base import Services
 from fairwise.web.participant.consent import ConsentPages
-from fairwise.web.participant.onboarding import OnboardingPages
+from fairwise.web.participant.onboarding import OnboardingPages, QuestionPages, SecondLookPages
 from fairwise.web.participant.pairs import PairPages
-from fairwise.web.participant.questions import QuestionPages
 from fairwise.web.participant.result import OwnResultPages, VotePages
-from fairwise.web.participant.second_look import SecondLookPages
-from fairwise.web.participant.second_round import SecondRoundPages
-from fairwise.web.participant.talking import TalkingPages
+from fairwise.web.participant.rounds import SecondRoundPages, TalkingPages
 from fairwise.web.shared import monitoring
-from fairwise.web.shared.host import Host
-from fairwise.web.shared.language_choice import LanguageChoice, language_of
+from fairwise.web.shared.host import PATH, Host, Trials
 from fairwise.web.shared.monitoring import health_routes
 from fairwise.web.shared.pages import pages_of
-from fairwise.web.shared.routing import application, static_route
-from fairwise.web.shared.security import Reply, StartPage, plain_page
-from fairwise.web.trial_site import TrialSite
+from fairwise.web.shared.requests import LanguageChoice, application, static_route, visitor_language
+from fairwise.web.shared.security import Reply, StartPage, cookie_of, plain_page
 
 _log = logging.getLogger("fairwise")
 _PATIENCE_SECONDS = 1.0
@@ -293,7 +294,7 @@ def participant_app(services: Services) -> Starlette:
 
     def message(scope: Scope, status: int) -> Response:
         heading, text = _PARTICIPANTS_READ.get(status, _PARTICIPANTS_READ_OTHERWISE)
-        pages = services.pages[language_of(scope)]
+        pages = services.pages[visitor_language(scope)]
         # To where they are, made anew; a link that leads nowhere must not lead to itself.
         own = re.match(r"/p/[^/]+", scope["path"]) if status != HTTPStatus.NOT_FOUND else None
         back = f"{prefix}{own[0] if own else '/'}"
@@ -340,7 +341,7 @@ ALL_PAGES: tuple[type[ConsolePages], ...] = (
     FitPages,
     ReportPages,
     ResultPages,
-    ConsoleVotePages,
+    VotingPages,
     TrailPages,
     HelpPages,
 )
@@ -352,7 +353,7 @@ def create_console(host: Host) -> Starlette:
 
     def message(scope: Scope, status: int) -> Response:
         heading, text = REFUSALS.get(status, REFUSED_OTHERWISE)
-        code = language_of(scope)
+        code = visitor_language(scope)
         html = rendering.page(
             "message", code, operator=None, csrf="", here="", study=host.study, done=None, heading=heading, text=text
         )
@@ -377,3 +378,79 @@ def create_console(host: Host) -> Starlette:
         scripts_may_ask=True,
         larger={route.path: route.most_bytes for pages in ALL_PAGES for route in pages.routes if route.most_bytes},
     )
+
+
+@dataclass(frozen=True)
+class OpenTrial:
+    """A trial as this process serves it."""
+
+    link: str
+    """Of its participant: a trial that was begun anew has another."""
+
+    services: Services
+    app: ASGIApp
+
+    def close(self) -> None:
+        self.services.answering.close()
+        self.services.host.close()
+
+
+class TrialSite:
+    """Everything under ``/admin/try/NAME/``. Trials are opened when somebody comes, and closed when they are gone."""
+
+    def __init__(self, host: Host, make_app: Callable[[Services], ASGIApp]) -> None:
+        self._host, self._make_app = host, make_app
+        self._trials = Trials(host.path, host.keys, host.prefix)
+        self._open: dict[str, OpenTrial] = {}
+        self._opening = asyncio.Lock()
+
+    @staticmethod
+    def is_for(path: str) -> bool:
+        """Whether an address is one of a trial's own pages."""
+        return path.startswith(f"{PATH}/") and "/" in path.removeprefix(f"{PATH}/")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        name, _, rest = scope["path"].removeprefix(f"{PATH}/").partition("/")
+        token_hash = self._host.keys.hashed(cookie_of(HTTPConnection(scope), COOKIE) or "")
+        who = await self._host.store.read(partial(operators.operator_of, token_hash=token_hash, at=datetime.now(UTC)))
+        trial = None
+        if who is not None and self._trials.name_of(who) == name:
+            async with self._opening:
+                trial = await asyncio.to_thread(self._trial, name)
+        if trial is None:
+            await RedirectResponse(f"{self._host.prefix}{PATH}", 303)(scope, receive, send)
+            return
+        path = f"/{rest}"
+        await trial.app({**scope, "path": path, "raw_path": path.encode()}, receive, send)
+
+    def close(self) -> None:
+        for trial in self._open.values():
+            trial.close()
+        self._open.clear()
+
+    def _trial(self, name: str) -> OpenTrial | None:
+        link, known = self._trials.link(name), self._open.get(name)
+        if known is not None and known.link != link:
+            self._open.pop(name).close()
+            known = None
+        if known is None and link is not None:
+            known = self._open[name] = self._opened(name, link)
+        return known
+
+    def _opened(self, name: str, link: str) -> OpenTrial:
+        host = self._trials.open(name)
+        assert host.study is not None
+        study = replace(host.study, tried_arm=self._trials.arm(name))
+        services = Services(
+            host,
+            study,
+            pages_of(study, host.prefix, self._notice),
+            answering(study, host.store, host.database),
+            Housekeeper(lambda: host.study, host.store, host.database),
+        )
+        return OpenTrial(link, services, self._make_app(services))
+
+    def _notice(self, code: str) -> Markup:
+        """What stands at the top of every page of a trial."""
+        translate = console_language(code).translate
+        return Markup('{} <a href="{}">{}</a>').format(translate(NOTICE), f"{self._host.prefix}{PATH}", translate(END))

@@ -31,7 +31,7 @@ from fairwise.store.places import (
 )
 from fairwise.web.app import Site
 from fairwise.web.connections import MOST_CONNECTIONS, Connection, LimitConnections
-from fairwise.web.console.login import setup_key
+from fairwise.web.console.accounts import setup_key
 from fairwise.web.shared.host import Host
 from fairwise.web.studies import Studies
 

@@ -20,7 +20,7 @@ from fairwise.store.jobs import Job, all_jobs, end, take
 from fairwise.store.study_state import standing
 from fairwise.store.tables import events
 from fairwise.study.folder import OUTCOME
-from fairwise.web.console.fit_views import drawn
+from fairwise.web.console.fit_form import drawn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

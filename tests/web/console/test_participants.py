@@ -23,8 +23,8 @@ from fairwise.study.signing import Keys
 from fairwise.web.console.overview import last_hour, whole_study
 from fairwise.web.console.participants import PAGE_SIZE, ParticipantFilter
 from fairwise.web.participant.base import COOKIE
-from fairwise.web.shared import watch
-from fairwise.web.shared.watch import LEFT_AFTER, Person
+from fairwise.web.shared import progress
+from fairwise.web.shared.progress import LEFT_AFTER, Person
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -85,7 +85,7 @@ def test_an_answer_is_seen_without_reading_all_others_again(console: Operating, 
         read.extend(ids)
         return answers_of(connection, ids)
 
-    monkeypatch.setattr(watch, "answers_of", noted)
+    monkeypatch.setattr(progress, "answers_of", noted)
     take_part(console, 3)
     console.site.host.watch.forget()
     assert tiles(console.get("/live").text)["Pairs answered"] == "9"

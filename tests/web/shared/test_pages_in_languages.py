@@ -21,13 +21,13 @@ from fairwise.study.questions import Question
 from fairwise.study.settings import StudySettings
 from fairwise.study.talking import Step, Turn
 from fairwise.study.tally import Rule
-from fairwise.web.shared.forms import AskedQuestion
 from fairwise.web.shared.pages import Pages
-from fairwise.web.shared.templating import read_static_files
+from fairwise.web.shared.requests import AskedQuestion, read_static_files
 from fairwise.web.shared.views import (
     InTurn,
     NumberedAnswer,
     OnWall,
+    OptionView,
     OthersAnswer,
     OthersReason,
     OwnPages,
@@ -41,9 +41,9 @@ from fairwise.web.shared.views import (
     ReviewPair,
     SecondLookGroup,
     SecondLookPair,
+    VoteView,
     WayBack,
 )
-from fairwise.web.shared.vote_views import OptionView, VoteView
 
 READ = {"aria-label", "title", "alt", "placeholder", "data-saving", "data-copied"}
 # Everything that is not ours has no letters, so that all letters are ours.

@@ -11,7 +11,7 @@ from tests.support.every_page import LABELS, Parsed, all_pages, card, pair, sett
 from fairwise.study.recruitment import Relation
 from fairwise.study.settings import AnswerWords
 from fairwise.web.shared.pages import Pages
-from fairwise.web.shared.templating import read_static_files, version_of
+from fairwise.web.shared.requests import read_static_files, version_of
 from fairwise.web.shared.views import OwnPages
 
 EVIL = "<script>alert('1')</script>\"' onclick=x {{ 7*7 }} </textarea><img src=x>"

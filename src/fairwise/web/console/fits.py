@@ -31,9 +31,8 @@ from fairwise.study.fit_choices import (
 )
 from fairwise.study.folder import OUTCOME, StudyFolder
 from fairwise.study.languages import Language, marked
-from fairwise.web.console.base import ConsolePages, ConsoleRoute
-from fairwise.web.console.fit_comparison import compared
-from fairwise.web.console.fit_views import (
+from fairwise.web.console.base import ConsolePages, ConsoleRoute, console_language
+from fairwise.web.console.fit_form import (
     FIRST_VALUES,
     OWN,
     RULES,
@@ -41,15 +40,14 @@ from fairwise.web.console.fit_views import (
     Figure,
     aims_of,
     choices_of,
+    compared,
     drawn,
     in_words,
     rates,
     values_of,
 )
-from fairwise.web.console.model_facts import person_fields, person_of, results_by_group, score
-from fairwise.web.console.rendering import console_language
-from fairwise.web.shared.forms import whole_number
-from fairwise.web.shared.language_choice import language_of
+from fairwise.web.console.scoring import person_fields, person_of, results_by_group, score
+from fairwise.web.shared.requests import visitor_language, whole_number
 
 SHOWN, LISTED = 20, 1000
 """So many of the judgments not followed are shown at first, and on request."""
@@ -67,7 +65,7 @@ _BUSY = ("waiting", "running")
 
 def _spoken(request: Request) -> Language:
     """The language of whoever reads the page."""
-    return console_language(language_of(request.scope))
+    return console_language(visitor_language(request.scope))
 
 
 class FitPages(ConsolePages):

@@ -1,7 +1,4 @@
-"""How the study goes, at a glance, and by itself every few seconds; and its way from its texts to its result.
-
-The way is a list of steps, of which the first open one is next.
-"""
+"""The overview of a study, its checklist, and the help page."""
 
 from __future__ import annotations
 
@@ -32,10 +29,9 @@ from fairwise.study.languages import marked
 from fairwise.study.quality import NAMES
 from fairwise.study.stages import StudyState
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
-from fairwise.web.console.study_pages import has_begun
-from fairwise.web.console.trial import TRIED
-from fairwise.web.shared.language_choice import language_of
-from fairwise.web.shared.watch import LEFT_AFTER, Picture
+from fairwise.web.console.study_pages import TRIED, has_begun
+from fairwise.web.shared.progress import LEFT_AFTER, Picture
+from fairwise.web.shared.requests import visitor_language
 
 
 @dataclass(frozen=True)
@@ -144,7 +140,7 @@ class OverviewPages(ConsolePages):
         if study is None:
             return HTMLResponse("", 404)
         numbers = await self._numbers(study)
-        return HTMLResponse(self._rendering.page("overview_numbers", language_of(request.scope), **numbers))
+        return HTMLResponse(self._rendering.page("overview_numbers", visitor_language(request.scope), **numbers))
 
     async def _numbers(self, study: StudyFolder) -> dict[str, Any]:
         picture = await self._beside(self._host.watch.now, study)
@@ -299,3 +295,89 @@ def checklist(connection: Connection, study: StudyFolder, stands: Standing) -> l
             done=stands.result_shown,
         ),
     ]
+
+
+# One word for one thing: what pages of the console say, and what is meant.
+GLOSSARY = (
+    (marked("Study"), marked("One question, asked about pairs of people from one table. A folder holds one study.")),
+    (marked("Operator"), marked("Someone who runs the study. Owners may change everything, viewers only look.")),
+    (
+        marked("Participant"),
+        marked("Someone who takes part and answers. In downloads and in Python they are called judges."),
+    ),
+    (
+        marked("Person A, person B"),
+        marked("The two people of your table who are compared. They are not asked anything."),
+    ),
+    (
+        marked("Outcome"),
+        marked("What became of the people of the table, in one column with two values. Participants never see it."),
+    ),
+    (marked("Pair"), marked("Two people, shown side by side.")),
+    (marked("Answer"), marked("What a participant pressed about a pair. As data for a model it is called a judgment.")),
+    (
+        marked("Anchor"),
+        marked("A pair that several participants are shown, so that it can be seen how far they agree."),
+    ),
+    (
+        marked("Repeat"),
+        marked("A pair that is shown to somebody twice, sides swapped, so that it can be seen how steady they are."),
+    ),
+    (
+        marked("Check"),
+        marked("A pair of two people who look the same: whoever does not say so was perhaps not reading."),
+    ),
+    (marked("Flag"), marked("A reason to look at a participant more closely. Nobody is left out by it.")),
+    (marked("Trial"), marked("The whole study walked through by you. Nothing of it is kept.")),
+    (marked("Simulated"), marked("Answered by a program, to try things out. Never counted as people.")),
+    (
+        marked("Model"),
+        marked(
+            "A way to decide about people by what is in their columns, learned from the outcomes and from the answers."
+        ),
+    ),
+    (
+        marked("By lot"),
+        marked(
+            "A model may decide by lot among several rules: then it gives a person the good outcome with a probability."
+        ),
+    ),
+    (marked("Rule"), marked("One of the simple models among which the lot is drawn.")),
+    (
+        marked("Followed, not followed"),
+        marked("Whether the model treats the two people of a pair as a participant asked for, within the tolerance."),
+    ),
+    (
+        marked("Wrong decisions in 100"),
+        marked("How often a model decides otherwise than the outcome in the table, of 100 people."),
+    ),
+    (
+        marked("What following costs"),
+        marked("How many more decisions in 100 are wrong than those of a model that ignores the answers."),
+    ),
+    (
+        marked("Tolerance"),
+        marked(
+            "How many percentage points the chances of two people may differ and still be the same. Experts call it γ."
+        ),
+    ),
+    (
+        marked("Allowance"),
+        marked("What may be given up on average: how far the model may go beyond the tolerance. Experts call it η."),
+    ),
+    (
+        marked("What is proved"),
+        marked(
+            "What is certain about a model because it was computed, and not only found. The page of each model says it."
+        ),
+    ),
+)
+
+
+class HelpPages(ConsolePages):
+    """For everyone with an account."""
+
+    async def show(self, request: Request) -> Response:
+        return self._page(request, "help", glossary=GLOSSARY)
+
+    routes = (ConsoleRoute("GET", "/admin/help", show, "viewer"),)

@@ -24,9 +24,8 @@ from fairwise.study.folder import StudyFolder
 from fairwise.study.languages import marked
 from fairwise.study.recruitment import PANELS, is_panel_id
 from fairwise.study.signing import Keys
-from fairwise.web.console.base import ConsolePages, ConsoleRoute
-from fairwise.web.console.rendering import console_language
-from fairwise.web.shared.forms import whole_number
+from fairwise.web.console.base import ConsolePages, ConsoleRoute, console_language
+from fairwise.web.shared.requests import whole_number
 
 MOST_LINKS = 1000
 """So many at once; more with the command line, or by doing it again."""

@@ -1,23 +1,291 @@
-"""Which model is chosen, and whether participants see what it does with their pairs."""
+"""Results: the chosen model, reports and their links, and votes on a trade-off."""
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from functools import partial
+from datetime import UTC, datetime
+from functools import cache, partial
 
 from sqlalchemy import Connection
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
 
-from fairwise.store.fit_files import Fitted
-from fairwise.store.jobs import Job, find_job
+from fairwise.errors import InputError
+from fairwise.store.errors import NotYet
+from fairwise.store.fit_files import REPORTS, Fitted
+from fairwise.store.fit_results import best_trade_offs
+from fairwise.store.jobs import Job, all_jobs, find_job, job_of_link, links_of, make_link, revoke_link
 from fairwise.store.study_state import Standing, choose, standing
+from fairwise.store.votes import (
+    LEAST_OPTIONS,
+    MOST_OPTIONS,
+    Option,
+    Vote,
+    cast_ballots,
+    close_vote,
+    decide,
+    ended_vote,
+    last_vote,
+    open_vote,
+)
 from fairwise.study.folder import StudyFolder
-from fairwise.web.console.base import ConsolePages, ConsoleRoute
-from fairwise.web.shared.forms import whole_number
+from fairwise.study.languages import marked
+from fairwise.study.signing import Keys
+from fairwise.study.tally import FEWEST, Rule
+from fairwise.web.console.base import ConsolePages, ConsoleRoute, Rendering, console_language
+from fairwise.web.shared.host import Host
 from fairwise.web.shared.pages import Pages, pages_of
-from fairwise.web.shared.views import Result, result_of
+from fairwise.web.shared.requests import whole_number
+from fairwise.web.shared.security import plain_page
+from fairwise.web.shared.views import Result, letter_of, result_of
+
+_LONGEST_WHY = 1000
+VOTING_RULES = {
+    Rule.APPROVAL: marked("Approval: everyone ticks what they find acceptable; what most people tick is chosen"),
+    Rule.BORDA: marked("Points: everyone puts all options in order; each option below one gives it a point"),
+    Rule.CONDORCET: marked("Majorities: what a majority prefers to each other option; if there is none, by points"),
+}
+# What the store refuses, so that it can be said in the console's languages.
+VOTE_REFUSALS = (
+    marked("A vote is open already. End it before you open another."),
+    marked("Choose three to five points that differ."),
+    marked("Say why you decide otherwise than the panel."),
+)
+_GROUPINGS = {"relation": marked("By relation to the decision"), "arm": marked("By experiment group")}
+
+
+class VotingPages(ConsolePages):
+    """One vote at a time; the page is about the last one."""
+
+    async def show(self, request: Request, problem: str | None = None) -> Response:
+        self._study()
+        vote, count = await self._read(_last_and_count)
+        frontiers = {} if vote is not None and vote.is_open else await self._read(self._frontiers)
+        return self._page(
+            request,
+            "votes",
+            problem=problem,
+            vote=vote,
+            count=count,
+            fewest=FEWEST,
+            letters=[letter_of(at) for at in range(MOST_OPTIONS)],
+            frontiers=frontiers,
+            rules=VOTING_RULES,
+            kinds=_GROUPINGS,
+            relations={one.name: one.words for one in self._study().settings.relations},
+            typed=request.state.form.fields if request.method == "POST" else {},
+            longest=_LONGEST_WHY,
+        )
+
+    def _frontiers(self, connection: Connection) -> dict[int, list[Option]]:
+        """Points of every fit that is done and has enough of them, by its number; of amounts there are none."""
+        if self._study().settings.amount is not None:
+            return {}
+        found = {}
+        for job in all_jobs(connection):
+            fitted = Fitted.of(self._host.path, job.id) if job.state == "done" else None
+            points = [] if fitted is None else best_trade_offs(fitted.frontier, of_amounts=False)
+            if len(points) >= LEAST_OPTIONS:
+                found[job.id] = [Option.of(point) for point in points]
+        return found
+
+    async def begin(self, request: Request) -> Response:
+        form = request.state.form
+        job_id, name = form.number("fit", 1, 10**9) or 0, form.text("rule", 16)
+        points = (await self._read(self._frontiers)).get(job_id, [])
+        chosen = [point for at, point in enumerate(points) if f"point-{job_id}-{at}" in form.fields]
+        rule = next((rule for rule in Rule if rule == name), Rule.APPROVAL)
+        by, at = request.state.operator.name, datetime.now(UTC)
+        change = partial(open_vote, job_id=job_id, rule=rule, options=chosen, by=by, at=at)
+        try:
+            await self._noted(request, "vote opened", f"fit {job_id}", change)
+        except InputError as error:
+            return await self.show(request, str(error))
+        return self._to("/vote?done=vote-opened")
+
+    async def end(self, request: Request) -> Response:
+        vote_id = request.state.form.number("vote", 1, 10**9) or 0
+        change = partial(close_vote, vote_id=vote_id, at=datetime.now(UTC))
+        await self._noted(request, "vote ended", f"vote {vote_id}", change)
+        return self._to("/vote?done=vote-ended")
+
+    async def settle(self, request: Request) -> Response:
+        form = request.state.form
+        vote_id, why = form.number("vote", 1, 10**9) or 0, form.text("why", _LONGEST_WHY)
+        chosen, adopts = form.number("chosen", 0, MOST_OPTIONS - 1), "none" not in form.text("chosen", 8)
+        if chosen is None and adopts:
+            return await self.show(request, marked("Say which option you adopt, or that you adopt none."))
+        by, at = request.state.operator.name, datetime.now(UTC)
+
+        def change(connection: Connection) -> None:
+            vote = last_vote(connection)
+            if vote is None or vote.id != vote_id:
+                raise NotYet
+            decide(connection, vote_id, chosen, why, by=by, at=at)
+
+        about = f"vote {vote_id}: {'none' if chosen is None else letter_of(chosen)}" + (f" ({why})" if why else "")
+        try:
+            await self._noted(request, "vote decided", about, change)
+        except InputError as error:
+            return await self.show(request, str(error))
+        except NotYet:
+            return self._to("/vote")
+        return self._to("/vote?done=vote-decided")
+
+    routes = (
+        ConsoleRoute("GET", "/admin/vote", show, "viewer"),
+        ConsoleRoute("POST", "/admin/vote/open", begin, "owner"),
+        ConsoleRoute("POST", "/admin/vote/close", end, "owner"),
+        ConsoleRoute("POST", "/admin/vote/decide", settle, "owner"),
+    )
+
+
+def _last_and_count(connection: Connection) -> tuple[Vote | None, int]:
+    """The last vote; while it is open nothing else is shown than how many have voted, so that nobody steers it."""
+    vote = last_vote(connection)
+    if vote is None:
+        return None, 0
+    return vote, len(cast_ballots(connection, vote.id)) if vote.tally is None else vote.tally.count
+
+
+# The report is a page of its own, with its style and its script inside. In a sandbox it has no origin, so whatever it
+# does it can neither read nor send anything of the study; printing is a dialogue, which a sandbox must allow.
+REPORT_POLICY = (
+    "sandbox allow-scripts allow-modals; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+# Its address may be a key, so nobody is told where a reader came from.
+# The same whatever the reason, so that nobody learns from it which links there were.
+_NO_REPORT = (
+    marked("There is no report here"),
+    marked(
+        "The link was revoked or is not complete, or the report is just being made anew. Ask whoever gave you the link."
+    ),
+)
+_HEADERS = {"content-security-policy": REPORT_POLICY, "referrer-policy": "no-referrer"}
+_END = "</main>"
+
+
+def read_report(host: Host, job: Job, language: str) -> str | None:
+    """The report of a fit that is done, in a language or, of fits that have it in one only, in that; else None."""
+    fitted = Fitted.of(host.path, job.id) if job.state == "done" else None
+    if fitted is None:
+        return None
+    for code in dict.fromkeys((language if language in REPORTS else "en", "en")):
+        file = fitted.file(REPORTS[code])
+        if file is not None:
+            return with_vote(file.read_text("utf-8"), host, job.id, code)
+    return None
+
+
+def language_asked(request: Request, host: Host) -> str:
+    """The one in the address, or the study's first."""
+    first = "en" if host.study is None else host.study.settings.languages[0]
+    asked = request.query_params.get("lang", first)
+    return asked if asked in REPORTS else "en"
+
+
+class ReportPages(ConsolePages):
+    """Viewers read a report; owners say who else may."""
+
+    async def report(self, request: Request) -> Response:
+        job = await self._job(request)
+        html = await self._beside(read_report, self._host, job, language_asked(request, self._host))
+        if html is None:
+            raise HTTPException(404)
+        return HTMLResponse(html, headers=_HEADERS)
+
+    async def links(self, request: Request, made: str | None = None) -> Response:
+        job = await self._job(request)
+        return self._page(
+            request,
+            "report_links",
+            job=job,
+            links=await self._read(partial(links_of, job_id=job.id)),
+            made=made,
+            once=Keys.new(),
+        )
+
+    async def make(self, request: Request) -> Response:
+        """Show the link, which is kept nowhere; the same form sent again makes the same link, not another."""
+        job, once = await self._job(request), request.state.form.text("once", 40)
+        if not once:
+            return await self.links(request)
+        token = self._host.keys.token(f"report {job.id} {once}")
+        keep = partial(
+            make_link,
+            token_hash=Keys.hashed(token),
+            job_id=job.id,
+            operator_name=request.state.operator.name,
+            at=datetime.now(UTC),
+        )
+        await self._noted(request, "report link made", f"fit {job.id}", keep)
+        base = f"{request.url.scheme}://{request.url.netloc}{self._host.prefix}"
+        return await self.links(request, f"{base}/report/{token}")
+
+    async def revoke(self, request: Request) -> Response:
+        job, link_id = await self._job(request), request.path_params["link"]
+        if link_id not in {link.id for link in await self._read(partial(links_of, job_id=job.id))}:
+            raise HTTPException(404)
+        revoke = partial(revoke_link, job_id=job.id, link_id=link_id, at=datetime.now(UTC))
+        await self._noted(request, "report link revoked", f"fit {job.id}, link {link_id}", revoke)
+        return self._to(f"/fits/{job.id}/links?done=report-link-revoked")
+
+    async def _job(self, request: Request) -> Job:
+        job = await self._read(partial(find_job, job_id=request.path_params["id"]))
+        if job is None:
+            raise HTTPException(404)
+        return job
+
+    routes = (
+        ConsoleRoute("GET", "/admin/fits/{id:number}/report", report, "viewer"),
+        ConsoleRoute("GET", "/admin/fits/{id:number}/links", links, "owner"),
+        ConsoleRoute("POST", "/admin/fits/{id:number}/links", make, "owner"),
+        ConsoleRoute("POST", "/admin/fits/{id:number}/links/{link:number}/revoke", revoke, "owner"),
+    )
+
+
+def public_report_route(host: Host) -> Route:
+    """The page that such a link leads to: for whoever has it, and of the model as it is now or not at all."""
+
+    async def report(request: Request) -> Response:
+        look_up = partial(job_of_link, token_hash=Keys.hashed(request.path_params["token"]))
+        job = await host.store.read(look_up)
+        language = language_asked(request, host)
+        translate = console_language(language).translate
+        html = None if job is None else await asyncio.to_thread(read_report, host, job, language)
+        # Somebody may have withdrawn, or the link been revoked, while the file was read.
+        again = await host.store.read(look_up)
+        if html is None or job is None or again is None or (again.state, again.restarts) != (job.state, job.restarts):
+            return plain_page(translate(_NO_REPORT[0]), translate(_NO_REPORT[1]), 404, language)
+        return HTMLResponse(html, headers=_HEADERS)
+
+    return Route("/report/{token}", report, methods=["GET"])
+
+
+def with_vote(html: str, host: Host, job_id: int, language: str) -> str:
+    """The report with a last section about the vote that has ended; as it is if there is none."""
+    place, vote = html.rfind(_END), host.store.read_now(partial(ended_vote, job_id=job_id))
+    if vote is None or vote.tally is None or place < 0:
+        return html
+    section = _rendering().page(
+        "report_vote",
+        language,
+        vote=vote,
+        rule=VOTING_RULES[vote.rule],
+        letters=[letter_of(at) for at in range(MOST_OPTIONS)],
+        tally=vote.tally,
+    )
+    return html[:place] + section + html[place:]
+
+
+@cache
+def _rendering() -> Rendering:
+    """Of sections without links."""
+    return Rendering("")
 
 
 class ResultPages(ConsolePages):

@@ -1,7 +1,8 @@
-"""A study in the console: what it says and asks, changed part by part; and whether it is open."""
+"""The study in the console: sections, previews, its state, and trials."""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 import random
@@ -18,7 +19,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from fairwise.errors import InputError
 from fairwise.store.erasure import note_deletion
@@ -34,16 +35,13 @@ from fairwise.study.stages import StudyState
 from fairwise.study.texts import LONGEST, safe_html
 from fairwise.study.toml import Plain, SettingError
 from fairwise.study.translations import translated
-from fairwise.web.console.base import ConsolePages, ConsoleRoute
-from fairwise.web.console.list_sections import QuestionsSection, questions_preview
-from fairwise.web.console.rendering import Rendering
-from fairwise.web.console.section import LOCKED, Section
-from fairwise.web.console.study_editor import TextSection, sections_of
+from fairwise.web.console.base import ConsolePages, ConsoleRoute, Rendering
+from fairwise.web.console.settings_form import LOCKED, Section
+from fairwise.web.console.study_editor import QuestionsSection, TextSection, questions_preview, sections_of
 from fairwise.web.console.uploads import UploadedPeople
-from fairwise.web.shared.forms import Form
-from fairwise.web.shared.host import Host
-from fairwise.web.shared.language_choice import language_of
+from fairwise.web.shared.host import HOURS_KEPT, Host, Trials
 from fairwise.web.shared.pages import Pages
+from fairwise.web.shared.requests import Form, visitor_language
 from fairwise.web.shared.security import POLICY
 from fairwise.web.shared.views import OwnPages, Pair
 
@@ -294,7 +292,7 @@ class StudyPages(ConsolePages):
             return framed(questions_preview(settings, self._host.prefix, _NOBODY, when))
         except InputError as error:
             text = str(error).removeprefix("study: ")
-            return framed(self._rendering.page("preview_note", language_of(request.scope), text=text))
+            return framed(self._rendering.page("preview_note", visitor_language(request.scope), text=text))
 
     def _preview(self, section: Section, text: str) -> Response:
         edition = self._study().editions.get(section.code) if isinstance(section, TextSection) else None
@@ -374,4 +372,47 @@ class StudyPages(ConsolePages):
         ConsoleRoute("GET", "/admin/study/{part}/preview", first_preview, "owner"),
         ConsoleRoute("POST", "/admin/study/{part}/preview", preview, "owner"),
         ConsoleRoute("POST", "/admin/state", change_state, "owner"),
+    )
+
+
+TRIED = "study tried"
+"""What is written down when a trial ends."""
+
+NOTICE = marked("This is a trial: nothing that you answer here is kept.")
+END = marked("End the trial")
+
+
+class TrialPages(ConsolePages):
+    """Begin and end a trial; its own pages are those of participants, see ``web/trial_site.py``."""
+
+    def __init__(self, host: Host, rendering: Rendering) -> None:
+        super().__init__(host, rendering)
+        self._trials = Trials(host.path, host.keys, host.prefix)
+        self._trials.discard_old()
+
+    async def show(self, request: Request) -> Response:
+        study = self._study()
+        link = self._trials.link(self._trials.name_of(request.state.operator))
+        return self._page(
+            request, "try", link=link, pairs=study.settings.pairs, hours=HOURS_KEPT, arms=study.settings.arms
+        )
+
+    async def begin(self, request: Request) -> Response:
+        self._trials.discard_old()
+        name = self._trials.name_of(request.state.operator)
+        link = await self._beside(self._trials.begin, name, self._study(), request.state.form.text("arm", 100))
+        asyncio.get_running_loop().call_later(HOURS_KEPT * 3600 + 60, self._trials.discard_old)
+        return RedirectResponse(link, 303)
+
+    async def end(self, request: Request) -> Response:
+        study, name = self._study(), self._trials.name_of(request.state.operator)
+        if self._trials.link(name) is not None:
+            await self._beside(self._trials.end, name)
+            await self._noted(request, TRIED, study.settings.title, lambda _: None)
+        return self._to("?done=tried")
+
+    routes = (
+        ConsoleRoute("GET", "/admin/try", show, "owner"),
+        ConsoleRoute("POST", "/admin/try", begin, "owner"),
+        ConsoleRoute("POST", "/admin/try/end", end, "owner"),
     )

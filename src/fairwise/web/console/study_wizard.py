@@ -31,15 +31,11 @@ from fairwise.tables.files import DECIMALS
 from fairwise.tables.look import ENCODINGS, ColumnLook, FileFormat
 from fairwise.tables.parsing import SEPARATORS
 from fairwise.web.console import study_pages
-from fairwise.web.console.base import ConsolePages, ConsoleRoute
-from fairwise.web.console.decisions import KINDS, ROWS, decided, first_decided, with_suggestions
-from fairwise.web.console.file_form import NoFile, receive_file
-from fairwise.web.console.rendering import Rendering
-from fairwise.web.console.settings_form import FormField
-from fairwise.web.console.uploads import HOURS_KEPT, MOST_BYTES, UploadedPeople, Uploads
-from fairwise.web.shared.forms import Form, whole_number
+from fairwise.web.console.base import ConsolePages, ConsoleRoute, Rendering
+from fairwise.web.console.settings_form import KINDS, ROWS, FormField, decided, first_decided, with_suggestions
+from fairwise.web.console.uploads import HOURS_KEPT, MOST_BYTES, NoFile, UploadedPeople, Uploads, receive_file
 from fairwise.web.shared.host import Host
-from fairwise.web.shared.language_choice import language_of
+from fairwise.web.shared.requests import Form, visitor_language, whole_number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -316,7 +312,7 @@ class StudyWizardPages(ConsolePages):
             html = study_pages.pair_preview(settings, form, upload, self._host.prefix)
         except InputError as error:
             text = upload.problem(error)
-            return study_pages.framed(self._rendering.page("preview_note", language_of(request.scope), text=text))
+            return study_pages.framed(self._rendering.page("preview_note", visitor_language(request.scope), text=text))
         return study_pages.framed(html)
 
     def _refuse_telling(self, settings: Plain, outcome: str | None, upload: UploadedPeople, *, amounts: bool) -> None:

@@ -29,10 +29,9 @@ from fairwise.study.signing import Keys
 from fairwise.study.stages import ANSWERING, ENDS, Stage, StudyState
 from fairwise.web.participant.answering import Answering
 from fairwise.web.shared import views
-from fairwise.web.shared.forms import MOST_FIELDS, MOST_QUESTION_FIELDS, Form, read_form
 from fairwise.web.shared.host import Host
-from fairwise.web.shared.language_choice import PARAMETER, language_of
 from fairwise.web.shared.pages import Pages
+from fairwise.web.shared.requests import MOST_FIELDS, MOST_QUESTION_FIELDS, PARAMETER, Form, read_form, visitor_language
 
 if TYPE_CHECKING:
     Handler = Callable[[Request], Awaitable[Response]]
@@ -140,7 +139,7 @@ class ParticipantPages(ABC):
 
     def _pages(self, request: Request, arm: str | None = None) -> Pages:
         """The pages in the language that this visitor reads, and as those of their arm see them."""
-        return self._services.pages[language_of(request.scope)].in_arm(arm)
+        return self._services.pages[visitor_language(request.scope)].in_arm(arm)
 
     def _message(
         self, request: Request, status: int, heading: str, text: str, *, back: str | None = None, way_here: str = ""
@@ -167,7 +166,7 @@ class ParticipantPages(ABC):
         return HTMLResponse(page, 409 if request.method == "POST" else 200)
 
     def _edition(self, request: Request, arm: str | None = None) -> Edition:
-        return self._folder.editions[language_of(request.scope)].in_arm(arm)
+        return self._folder.editions[visitor_language(request.scope)].in_arm(arm)
 
     async def _arm(self, request: Request) -> str | None:
         """The arm of this participant; nobody is asked where there are none."""
@@ -226,7 +225,7 @@ class ParticipantPages(ABC):
         path = f"{self._prefix}/p/{token}"
         base = request.url
         # On another device, too, they read on in the language they have read so far.
-        language = f"?{PARAMETER}={language_of(request.scope)}" if len(self._services.pages) > 1 else ""
+        language = f"?{PARAMETER}={visitor_language(request.scope)}" if len(self._services.pages) > 1 else ""
         link = f"{base.scheme}://{base.netloc}{path}{language}"
         return views.OwnPages(path=path, link=link, csrf=self._keys.form(token))
 

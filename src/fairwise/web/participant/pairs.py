@@ -27,14 +27,11 @@ from fairwise.study.pictures import names_of, read_picture
 from fairwise.study.recruitment import PANELS, filled
 from fairwise.study.stages import Stage, StudyState
 from fairwise.web.participant.base import LONGEST_NONCE, ParticipantPages
-from fairwise.web.participant.onboarding import CHOOSE
-from fairwise.web.participant.questions import QuestionPages
+from fairwise.web.participant.onboarding import CHOOSE, QuestionPages, SecondLookPages
 from fairwise.web.participant.result import announced
-from fairwise.web.participant.second_look import SecondLookPages
-from fairwise.web.participant.second_round import SecondRoundPages
-from fairwise.web.participant.talking import TalkingPages
+from fairwise.web.participant.rounds import SecondRoundPages, TalkingPages
 from fairwise.web.shared import views
-from fairwise.web.shared.forms import whole_number
+from fairwise.web.shared.requests import whole_number
 from fairwise.web.shared.views import LONGEST_CLOSING, LONGEST_WHY
 
 if TYPE_CHECKING:

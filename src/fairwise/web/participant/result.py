@@ -25,10 +25,8 @@ from fairwise.study.languages import marked
 from fairwise.study.stages import Stage, StudyState
 from fairwise.study.tally import Ballot, is_ballot
 from fairwise.web.participant.base import ParticipantPages
-from fairwise.web.shared.forms import Form
-from fairwise.web.shared.language_choice import language_of
-from fairwise.web.shared.views import Result, result_of
-from fairwise.web.shared.vote_views import VoteView, options_of
+from fairwise.web.shared.requests import Form, visitor_language
+from fairwise.web.shared.views import Result, VoteView, options_of, result_of
 
 _PLACES = marked("Give every option a place of its own")
 
@@ -44,7 +42,7 @@ class OwnResultPages(ParticipantPages):
         who, stands = await self._participant(request), await self._store.read(standing)
         if not stands.result_shown or (who.stage != Stage.FINISHED and stands.state != StudyState.CLOSED):
             raise NotYet
-        chosen, language = stands.chosen_job_id, language_of(request.scope)
+        chosen, language = stands.chosen_job_id, visitor_language(request.scope)
 
         def read(connection: Connection) -> Result | None:
             job = None if chosen is None else find_job(connection, chosen)

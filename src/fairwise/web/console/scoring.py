@@ -1,7 +1,8 @@
-"""What the page of a model says beside its numbers: its results by group, and what it says about one person."""
+"""Results of a model by group and for one person, and the processes that compute them."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import sys
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pandas as pd
@@ -17,10 +19,72 @@ import pandas as pd
 from fairwise.errors import InputError
 from fairwise.study.decisions import Amount, Decision
 from fairwise.study.folder import StudyFolder
+from fairwise.study.languages import marked
 from fairwise.tables.columns import bands, in_order, is_numeric
 from fairwise.tables.rows import text_of
-from fairwise.web.console.turns import Turns
-from fairwise.web.shared.forms import Form, may_mean_thousands
+from fairwise.web.shared.requests import Form, may_mean_thousands
+
+MOST_WAITING = 4
+"""Requests at a time, with the one whose program runs."""
+
+LONGEST_SECONDS = 50
+"""Time limit of a request, waiting included: proxies give up after a minute."""
+
+_BUSY = marked("The server is computing for other people at the moment; try it again in a minute")
+
+
+class _Queue:
+    def __init__(self) -> None:
+        self.lock, self.requests = asyncio.Lock(), 0
+
+
+class Turns:
+    """The requests of one server process for programs of one kind, whichever study they are about."""
+
+    def __init__(self) -> None:
+        self._queues: WeakKeyDictionary[asyncio.AbstractEventLoop, _Queue] = WeakKeyDictionary()
+
+    async def run(
+        self,
+        command: Sequence[str],
+        question: bytes,
+        seconds: float | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> tuple[int | None, bytes]:
+        """Return how a program ended, None if it took too long, and what it wrote; it ends with the request."""
+        queue = self._queues.setdefault(asyncio.get_running_loop(), _Queue())
+        if queue.requests >= MOST_WAITING:
+            raise InputError(_BUSY)
+        queue.requests += 1
+        try:
+            async with asyncio.timeout(LONGEST_SECONDS), queue.lock:
+                return await _run(command, question, seconds, environment)
+        except TimeoutError:
+            return None, b""
+        finally:
+            queue.requests -= 1
+
+
+async def _run(
+    command: Sequence[str], question: bytes, seconds: float | None, environment: Mapping[str, str] | None
+) -> tuple[int | None, bytes]:
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        env=environment,
+    )
+    try:
+        output, _ = await asyncio.wait_for(process.communicate(question), seconds)
+    except TimeoutError:
+        return None, b""
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    return process.returncode, output
+
 
 _MOST_GROUPS = 8
 _MOST_COLUMNS = 12

@@ -1,18 +1,22 @@
-"""What pages say about fits: the form that asks for one, settings in words, the frontier in a figure."""
+"""The form for a model, its settings in words, two models compared, and the figure of a frontier."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
+from math import isnan
+from typing import NamedTuple
 
 from fairwise.errors import InputError
-from fairwise.store.fit_results import FrontierPoint, best_trade_offs
+from fairwise.numbers import in_100, share_difference
+from fairwise.store.fit_results import FrontierPoint, Summary, best_trade_offs
 from fairwise.study.decisions import Amount
 from fairwise.study.fit_choices import ESTIMATORS, FitChoices
 from fairwise.study.folder import StudyFolder
 from fairwise.study.languages import Language, marked
-from fairwise.web.shared.forms import Form, decimal_number
+from fairwise.web.shared.requests import Form, decimal_number
 
 _RATES = {
     "dp": marked("How often the model says {one}"),
@@ -353,3 +357,145 @@ def _ticks(least: float, most: float, half: float = 0.005) -> list[float]:
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough - 1e-12)
     first, last = math.floor(least / step + 1e-9), math.ceil(most / step - 1e-9)
     return [round(turn * step, 9) for turn in range(first, last + 1)]
+
+
+MINUS = "\N{MINUS SIGN}"
+
+
+class ComparisonRow(NamedTuple):
+    """One thing about both."""
+
+    name: str
+    left: str
+    right: str
+    difference: str
+
+
+def compared(
+    left: tuple[Mapping[str, str], Summary],
+    right: tuple[Mapping[str, str], Summary],
+    spoken: Language,
+    amount: Amount | None = None,
+) -> list[ComparisonRow]:
+    """Return settings in words, then numbers; a difference is what the right one has more.
+
+    With an `amount`, errors and differences of two people are such amounts.
+    """
+    lines = [ComparisonRow(name, words, right[0][name], "") for name, words in left[0].items()]
+    one, other = left[1], right[1]
+    proved, other_proved = one.certificate, other.certificate
+    if amount is None:
+        lines += _errors(one, other, spoken)
+    else:
+        lines += _mean_errors(one, other, spoken, amount)
+    lines += [
+        _counts(marked("Answers that ask for something"), one.asked, other.asked),
+        _counts(marked("Followed"), one.followed, other.followed),
+        _counts(marked("Not followed"), one.not_followed, other.not_followed),
+        _chances(marked("Furthest difference"), proved.max_violation, other_proved.max_violation, spoken, amount),
+        _chances(
+            marked("Mean difference where “the same” was answered"),
+            proved.mean_violation,
+            other_proved.mean_violation,
+            spoken,
+            amount,
+        ),
+        ComparisonRow(marked("Proved to be the best of its kind"), _proved(one, spoken), _proved(other, spoken), ""),
+        _counts(marked("Participants in it"), one.judges, other.judges),
+        _counts(marked("Simulated participants among them"), one.simulated, other.simulated),
+    ]
+    return lines
+
+
+def _errors(one: Summary, other: Summary, spoken: Language) -> list[ComparisonRow]:
+    """How often each is wrong."""
+    return [
+        _shares(marked("Wrong with the answers"), one.certificate.error, other.certificate.error, spoken),
+        _shares(marked("Wrong about people left out"), one.held_out, other.held_out, spoken),
+        _shares(marked("Wrong without the answers"), one.error_without, other.error_without, spoken),
+        _differences(marked("Cost of the answers"), _training_cost(one), _training_cost(other), spoken),
+        _shares(
+            marked("Wrong about people left out, without the answers"), _plain_error(one), _plain_error(other), spoken
+        ),
+    ]
+
+
+def _training_cost(fit: Summary) -> Decimal:
+    return share_difference(fit.certificate.error, fit.error_without)
+
+
+def _plain_error(fit: Summary) -> float | None:
+    return None if fit.new_people is None else fit.new_people.plain.error
+
+
+def _mean_errors(one: Summary, other: Summary, spoken: Language, amount: Amount) -> list[ComparisonRow]:
+    """How far the amounts of each are from those recorded."""
+    with_answers, without = (one.certificate, other.certificate), (one.error_without, other.error_without)
+    drawn, given = [fit.error for fit in with_answers], [fit.mean_error for fit in with_answers]
+    cost = [error - plain for error, plain in zip(drawn, without, strict=True)]
+    rows = {
+        marked("Mean error with the answers"): drawn,
+        marked("Mean error of what people are given"): given,
+        marked("Mean error about people left out"): [_or_nan(fit.held_out) for fit in (one, other)],
+        marked("Mean error about people left out, without the answers"): [
+            _or_nan(_plain_error(fit)) for fit in (one, other)
+        ],
+        marked("Mean error without the answers"): without,
+        marked("Cost of the answers"): cost,
+    }
+    return [_amounts(name, left, right, spoken, amount) for name, (left, right) in rows.items()]
+
+
+def _or_nan(error: float | None) -> float:
+    return float("nan") if error is None else error
+
+
+def _amounts(name: str, one: float, other: float, spoken: Language, amount: Amount) -> ComparisonRow:
+    left, right = ("–" if isnan(value) else amount.written(value, spoken) for value in (one, other))
+    if left == right or isnan(one) or isnan(other):
+        return ComparisonRow(name, left, right, "")
+    more = amount.written(other - one, spoken)
+    return ComparisonRow(name, left, right, f"+{more}" if other > one else more)
+
+
+def _proved(fit: Summary, spoken: Language) -> str:
+    return spoken.translate(marked("yes") if fit.certificate.kind == "exact" else marked("no"))
+
+
+def _shares(name: str, one: float | None, other: float | None, spoken: Language) -> ComparisonRow:
+    left, right = ("–" if share is None else f"{spoken.in_100(share)} %" for share in (one, other))
+    if one is None or other is None:
+        return ComparisonRow(name, left, right, "")
+    return ComparisonRow(name, left, right, _signed(share_difference(other, one), spoken))
+
+
+def _differences(name: str, one: Decimal, other: Decimal, spoken: Language) -> ComparisonRow:
+    left, right = (_points(f"{number}", spoken) for number in (one, other))
+    return ComparisonRow(name, left, right, _signed(other - one, spoken))
+
+
+def _counts(name: str, one: int, other: int) -> ComparisonRow:
+    return ComparisonRow(name, str(one), str(other), _signed(Decimal(other - one)))
+
+
+def _chances(name: str, one: float, other: float, spoken: Language, amount: Amount | None) -> ComparisonRow:
+    """Differences of two chances, in percentage points, or of two amounts."""
+    if amount is not None:
+        return _amounts(name, one * amount.span, other * amount.span, spoken, amount)
+    left, right = ("–" if isnan(value) else _points(f"{in_100(value)}", spoken) for value in (one, other))
+    if isnan(one) or isnan(other):
+        return ComparisonRow(name, left, right, "")
+    return ComparisonRow(name, left, right, _signed(share_difference(other, one), spoken))
+
+
+def _points(number: str, spoken: Language) -> str:
+    """So many percentage points, with a real minus."""
+    words = spoken.translate(marked("%(points)s points"))
+    return words % {"points": spoken.decimal(number).replace("-", MINUS)}
+
+
+def _signed(more: Decimal, spoken: Language | None = None) -> str:
+    """A difference, of points where a language is given; nothing where there is none."""
+    if not more:
+        return ""
+    return f"{more:+f}".replace("-", MINUS) if spoken is None else _points(f"{more:+f}", spoken)
