@@ -207,7 +207,9 @@ def test_what_participants_read(study: StudyFolder, console: Operating, fitted: 
     assert job is not None
     found = store.read_now(lambda c: result_of(c, study, job, 1, "en"))
     assert found is not None
-    page = visible(Pages(study.settings, "", "", spoken=spoken).result(None, found)).replace("\N{NO-BREAK SPACE}", " ")
+    page = visible(Pages(study.settings, "", "", spoken=spoken).render("result", None, result=found)).replace(
+        "\N{NO-BREAK SPACE}", " "
+    )
     summary = fitted.summary
     about = {
         "en": f"off by about {written(summary.certificate.error)} on average",

@@ -298,7 +298,7 @@ def participant_app(services: Services) -> Starlette:
         # To where they are, made anew; a link that leads nowhere must not lead to itself.
         own = re.match(r"/p/[^/]+", scope["path"]) if status != HTTPStatus.NOT_FOUND else None
         back = f"{prefix}{own[0] if own else '/'}"
-        html = pages.message(heading=pages.translate(heading), text=pages.translate(text), back=back)
+        html = pages.render("message", heading=pages.translate(heading), text=pages.translate(text), back=back)
         return HTMLResponse(html, status)
 
     async def elsewhere(request: Request, error: Exception) -> Response:

@@ -338,7 +338,7 @@ class ResultPages(ConsolePages):
         result = await self._read(find_result)
         if result is None:
             raise HTTPException(404)
-        return HTMLResponse((await self._pages(study)).result(None, result))
+        return HTMLResponse((await self._pages(study)).render("result", result=result))
 
     async def _pages(self, study: StudyFolder) -> Pages:
         if self._made is None or self._made[0] is not study:

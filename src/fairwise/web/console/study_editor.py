@@ -161,7 +161,7 @@ def questions_preview(settings: StudySettings, prefix: str, own: OwnPages, when:
             else marked("There are no questions before the pairs yet.")
         )
     pages = Pages(settings, "", "", prefix, spoken=language(settings.languages[0]))
-    return pages.questions(own, asked_again(found, {}), after=when == "after")
+    return pages.render("questions", own, asked=asked_again(found, {}), after=when == "after")
 
 
 class WordsSection(SettingsSection):

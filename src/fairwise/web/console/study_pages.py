@@ -75,7 +75,7 @@ def pair_preview(content: Plain, form: Form, upload: UploadedPeople, prefix: str
         settings, _ = translated(settings, code, Path("none"))
     a, b = _two_people(settings, upload, code, others=form.text("do", 10) == "others")
     pair = Pair(number=1, total=settings.pairs, answered=0, a=a, b=b)
-    return Pages(settings, "", "", prefix, spoken=language(code)).pair(_NOBODY, pair)
+    return Pages(settings, "", "", prefix, spoken=language(code)).render("pair", _NOBODY, pair=pair)
 
 
 def _two_people(settings: StudySettings, upload: UploadedPeople, code: str, *, others: bool) -> tuple[Card, Card]:
@@ -99,8 +99,8 @@ def text_preview(edition: Edition, document: str, markdown: str, prefix: str) ->
     consent, task = (html, "") if document == "consent" else ("", html)
     pages = Pages(edition.settings, consent, task, prefix, spoken=edition.language)
     if document == "consent":
-        return pages.consent(start_key="", csrf="", resume=None)
-    return pages.task(_NOBODY)
+        return pages.render("consent", start_key="", csrf="")
+    return pages.render("task", _NOBODY)
 
 
 # Changing the files of a study that is served: checked as a whole before, and changed all at once.

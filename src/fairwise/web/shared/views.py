@@ -392,7 +392,6 @@ class VoteView:
     id: int
     rule: Rule
     options: Sequence[OptionView]
-    problem: str | None = None
     saved: bool = False
     """Whether their choice was kept just now."""
 
