@@ -72,14 +72,14 @@ from fairwise.web.shared.security import Reply, StartPage, cookie_of, plain_page
 
 _log = logging.getLogger("fairwise")
 _PATIENCE_SECONDS = 1.0
-"""So long a request waits to be answered by the study as it is now; then by the study as it was."""
+"""Time limit for learning whether the study was changed; then it is served as it was."""
 
 _AT_ONCE = ("/healthz", "/health", "/readyz", monitoring.PATH)  # whatever is slow, these say so
 _FAILED = plain_page("Something went wrong", "Nothing that was saved is lost. Go back and try again.", 500)
 
 
 class Site:
-    """Hands each request to the study as it is now, or to the console."""
+    """Hand each request to the study as it is now, or to the console."""
 
     def __init__(self, path: Path, database: str | Path, prefix: str = "", start_page: StartPage | None = None) -> None:
         self._place = (path, database, prefix, start_page)
@@ -103,7 +103,7 @@ class Site:
 
     @property
     def services(self) -> Services:
-        """Those of the study as it is served now."""
+        """Services of the study as it is served now."""
         if self._services is None:
             raise RuntimeError("there is no study yet")
         return self._services
@@ -206,7 +206,7 @@ class Site:
                 refreshed.cancel()  # only the waiting: what is under way goes on
 
     def _refresh(self) -> None:
-        """Never fails: what was known is served on, and whoever needs the database is told so by the page they want."""
+        """Look for changes and never fail: the study is served as it was, and pages that need the database say so."""
         try:
             if self.host.refresh():
                 before = self._services
@@ -221,7 +221,7 @@ class Site:
             self._complaint = ""
 
     def _complain(self, what: str) -> None:
-        """Once, and not every second."""
+        """Log a problem once, and not every second."""
         if what != self._complaint:
             self._complaint = what
             _log.error("%s", what)
@@ -238,7 +238,7 @@ class Site:
 
 
 def _nothing_yet(host: Host) -> Starlette:
-    """What everyone sees before there is a study."""
+    """Return the app that everyone sees before there is a study."""
     rendering = Rendering(host.prefix, host.start_page)
 
     def page(_scope: Scope, status: int) -> Response:
@@ -302,9 +302,9 @@ def participant_app(services: Services) -> Starlette:
         return HTMLResponse(html, status)
 
     async def elsewhere(request: Request, error: Exception) -> Response:
-        """To where they are: this was an old page, or a stage that they have left behind."""
-        look_again = isinstance(error, NotShownAgain) and not services.study.settings.deliberation.on
-        path = "/second-look?kept" if look_again else ""
+        """Redirect from an old page, or a past stage, to where the participant is."""
+        is_unchanged_answer = isinstance(error, NotShownAgain) and not services.study.settings.deliberation.on
+        path = "/second-look?kept" if is_unchanged_answer else ""
         return RedirectResponse(f"{prefix}/p/{request.path_params['token']}{path}", 303)
 
     async def not_open(request: Request, _error: Exception) -> Response:
@@ -385,7 +385,7 @@ class OpenTrial:
     """A trial as this process serves it."""
 
     link: str
-    """Of its participant: a trial that was begun anew has another."""
+    """Address of its participant; every trial has another."""
 
     services: Services
     app: ASGIApp
@@ -429,13 +429,13 @@ class TrialSite:
         self._open.clear()
 
     def _trial(self, name: str) -> OpenTrial | None:
-        link, known = self._trials.link(name), self._open.get(name)
-        if known is not None and known.link != link:
+        link, trial = self._trials.link(name), self._open.get(name)
+        if trial is not None and trial.link != link:
             self._open.pop(name).close()
-            known = None
-        if known is None and link is not None:
-            known = self._open[name] = self._opened(name, link)
-        return known
+            trial = None
+        if trial is None and link is not None:
+            trial = self._open[name] = self._opened(name, link)
+        return trial
 
     def _opened(self, name: str, link: str) -> OpenTrial:
         host = self._trials.open(name)
@@ -451,6 +451,6 @@ class TrialSite:
         return OpenTrial(link, services, self._make_app(services))
 
     def _notice(self, code: str) -> Markup:
-        """What stands at the top of every page of a trial."""
+        """Return the notice at the top of every page of a trial."""
         translate = console_language(code).translate
         return Markup('{} <a href="{}">{}</a>').format(translate(NOTICE), f"{self._host.prefix}{PATH}", translate(END))

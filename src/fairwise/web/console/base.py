@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -85,7 +84,7 @@ DONE = {
 }
 
 # What jobs and measures say, which come from where nobody knows the console's language.
-SAID_ELSEWHERE = (
+WORDS_OF_JOBS = (
     marked("Reading the answers"),
     marked("Comparing both rounds"),
     marked("Learning what people mean"),
@@ -138,7 +137,7 @@ REFUSED_OTHERWISE = (marked("Something went wrong"), marked("Nothing was changed
 
 
 class Rendering:
-    """All templates of the console, in each of its languages."""
+    """Templates of the console in each of its languages."""
 
     def __init__(self, prefix: str, start_page: StartPage | None = None) -> None:
         self._environments = {code: _environment(prefix, console_language(code), start_page) for code in languages()}
@@ -148,11 +147,11 @@ class Rendering:
         return self._environments[code].get_template(f"{template}.html").render(**values)
 
 
-def _environment(prefix: str, spoken: Language, start_page: StartPage | None) -> Environment:
-    environment = templates_of("fairwise.web.console", prefix, spoken)
+def _environment(prefix: str, lang: Language, start_page: StartPage | None) -> Environment:
+    environment = templates_of("fairwise.web.console", prefix, lang)
     environment.globals |= {
-        "_": spoken.translate,
-        "spoken": spoken,
+        "_": lang.translate,
+        "spoken": lang,
         "offered": [language(code) for code in languages()],
         "admin": f"{prefix}/admin",
         "start_page": start_page,
@@ -161,12 +160,12 @@ def _environment(prefix: str, spoken: Language, start_page: StartPage | None) ->
         "problem": None,
     }
     environment.filters |= {
-        "moment": partial(moment, spoken=spoken),
+        "moment": partial(moment, lang=lang),
         "percent": percent,
         "above": share_difference,
-        "count": partial(count, spoken=spoken),
+        "count": partial(count, lang=lang),
         "sentence": sentence,
-        "evidence": partial(evidence, spoken=spoken),
+        "evidence": partial(evidence, lang=lang),
     }
     return environment
 
@@ -181,7 +180,7 @@ def console_language(code: str) -> Language:
     return language_of("fairwise.web.console", code if code in languages() else SOURCE)
 
 
-def moment(at: datetime | None, spoken: Language | None = None) -> str:
+def moment(at: datetime | None, lang: Language | None = None) -> str:
     """Return a moment as text.
 
     >>> from datetime import UTC, datetime
@@ -190,12 +189,12 @@ def moment(at: datetime | None, spoken: Language | None = None) -> str:
     """
     if at is None:
         return "–"
-    return f"{format_datetime(at, 'd MMM y, HH:mm', locale=(spoken or language(SOURCE)).locale)} UTC"
+    return f"{format_datetime(at, 'd MMM y, HH:mm', locale=(lang or language(SOURCE)).locale)} UTC"
 
 
-def count(number: int, spoken: Language) -> str:
+def count(number: int, lang: Language) -> str:
     """Return a whole number with marks between thousands."""
-    return str(format_decimal(number, locale=spoken.locale))
+    return str(format_decimal(number, locale=lang.locale))
 
 
 def sentence(words: str) -> str:
@@ -207,14 +206,14 @@ def sentence(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def evidence(flag: Flag, spoken: Language) -> str:
+def evidence(flag: Flag, lang: Language) -> str:
     """Return what a flag rests on."""
     values = dict(flag.values)
     if "said" in values:
-        values["said"] = spoken.translate(str(values["said"]))
+        values["said"] = lang.translate(str(values["said"]))
     if "middle" in values:
-        values["middle"] = spoken.decimal(str(values["middle"]))
-    return spoken.translate(flag.evidence) % values
+        values["middle"] = lang.decimal(str(values["middle"]))
+    return lang.translate(flag.evidence) % values
 
 
 def percent(share: float | None) -> str:
@@ -246,7 +245,7 @@ class ConsoleRoute:
     """Owners may do whatever viewers may."""
 
     most_bytes: int = 0
-    """Of what brings a file, which its handler takes; 0 for a form as everywhere."""
+    """Limit of a request that brings a file, read by its handler; 0 for a form."""
 
 
 class ConsolePages:
@@ -254,13 +253,13 @@ class ConsolePages:
 
     Handlers take the request; ``request.state.operator`` is who is logged in. Every route is refused to whoever may not
     use it before its handler is called, and every POST without a form of this session. What was allowed then may not be
-    allowed any more when something is changed: every change goes through :meth:`_noted`, which looks again.
+    allowed any more when something is changed: every change goes through :meth:`_log_change`, which looks again.
     """
 
     routes: tuple[ConsoleRoute, ...] = ()
 
     def __init__(self, host: Host, rendering: Rendering) -> None:
-        self._host, self._rendering = host, rendering
+        self._host, self._rendering, self._store = host, rendering, host.store
         self._marked: dict[bytes, datetime] = {}
 
     def starlette_routes(self) -> list[Route]:
@@ -282,7 +281,7 @@ class ConsolePages:
         return guarded
 
     async def _check(self, request: Request) -> None:
-        """See who it is, and refuse those who may not use this route."""
+        """Find the operator and refuse those who may not use this route."""
         request.state.operator = await self._operator(request)
         if request.state.role != "anyone":
             operators.check_role(request.state.operator, request.state.role)
@@ -292,61 +291,58 @@ class ConsolePages:
         if token is None:
             return None
         now, token_hash = datetime.now(UTC), self._host.keys.hashed(token)
-        found = await self._read(partial(operators.operator_of, token_hash=token_hash, at=now))
-        if found is not None and now - self._marked.get(token_hash, now - 2 * _MARKED) > _MARKED:
+        operator = await self._store.read(partial(operators.operator_of, token_hash=token_hash, at=now))
+        if operator is not None and now - self._marked.get(token_hash, now - 2 * _MARKED) > _MARKED:
             self._marked[token_hash] = now
-            await self._host.store.write(partial(operators.use_session, token_hash=token_hash, at=now))
-        return found
+            await self._store.write(partial(operators.use_session, token_hash=token_hash, at=now))
+        return operator
 
     async def _own_form(self, request: Request) -> Form:
-        """The form, if it was made for this session, and if its sender may still send it now that all of it is here."""
+        """Return the form if it was made for this session and its sender may still send it."""
         form = await read_form(request, _MOST_FIELDS)
-        self._refuse_others(request, form)
+        self._check_form(request, form)
         await self._check(request)
         return form
 
-    def _refuse_others(self, request: Request, form: Form) -> None:
+    def _check_form(self, request: Request, form: Form) -> None:
         if not self._host.keys.is_form(self._subject(request), form.text("csrf", 200)):
             raise HTTPException(403)
 
     def _subject(self, request: Request) -> str:
-        """Forms of the console are signed for the session; before there is one, for nobody."""
+        """Return what a form is signed for: the session, or nobody before there is one."""
         return f"console {cookie_of(request, COOKIE) or ''}"
 
     def _study(self) -> StudyFolder:
-        """The study, for pages that nobody comes to while there is none."""
+        """Return the study, or answer 404 if there is none."""
         if self._host.study is None:
             raise HTTPException(404)
         return self._host.study
 
-    async def _read(self, question: Callable[[Connection], T]) -> T:
-        return await self._host.store.read(question)
+    async def _log_change(self, request: Request, action: str, about: str, change: Callable[[Connection], T]) -> T:
+        """Make a change and log it, if the operator may still make it, in one transaction."""
+        return await self._store.write(self._authorised(request, action, about, change))
 
-    async def _noted(self, request: Request, action: str, about: str, change: Callable[[Connection], T]) -> T:
-        """Make a change and write down who made it, if they may still make it: all in one transaction."""
-        return await self._host.store.write(self._authorised(request, action, about, change))
+    async def _change_as_operator(self, request: Request, change: Callable[[Connection, Operator, datetime], T]) -> T:
+        """Make a change that logs itself, if the operator may still make it."""
+        return await self._store.write(self._by_operator(request, change))
 
-    async def _changed(self, request: Request, change: Callable[[Connection, Operator, datetime], T]) -> T:
-        """The same of a change that writes down itself what its operator does."""
-        return await self._host.store.write(self._by_operator(request, change))
-
-    def _noted_now(self, request: Request, action: str, about: str, change: Callable[[Connection], T]) -> T:
-        """As `_noted`, in a thread that waits."""
-        return self._host.store.change_now(self._authorised(request, action, about, change))
+    def _log_change_now(self, request: Request, action: str, about: str, change: Callable[[Connection], T]) -> T:
+        """Make a change as `_log_change` does, from a thread."""
+        return self._store.change_now(self._authorised(request, action, about, change))
 
     def _authorised(
         self, request: Request, action: str, about: str, change: Callable[[Connection], T]
     ) -> Callable[[Connection], T]:
-        def noted(connection: Connection, operator: Operator, now: datetime) -> T:
+        def log_and_change(connection: Connection, operator: Operator, now: datetime) -> T:
             operators.note(connection, operator, action, about, now)
             return change(connection)  # last, as some put files in their places
 
-        return self._by_operator(request, noted)
+        return self._by_operator(request, log_and_change)
 
     def _by_operator(
         self, request: Request, change: Callable[[Connection, Operator, datetime], T]
     ) -> Callable[[Connection], T]:
-        """A change, if its operator may still make it."""
+        """Return a change that is refused if its operator may no longer make it."""
         token_hash, role = self._host.keys.hashed(cookie_of(request, COOKIE) or ""), request.state.role
 
         def authorised(connection: Connection) -> T:
@@ -356,15 +352,10 @@ class ConsolePages:
 
         return authorised
 
-    @staticmethod
-    async def _beside(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Do something slow in a thread, so that participants need not wait for it."""
-        return await asyncio.to_thread(work, *args, **kwargs)
-
     def _page(
         self, request: Request, template: str, status: int = 0, *, problem: str | None = None, **values: object
     ) -> Response:
-        """A page with the menu around it; `values` are what its template needs, `problem` is said at its top."""
+        """Return a page with the menu; `values` are what its template needs, `problem` is shown at its top."""
         csrf = self._host.keys.form(self._subject(request))
         html = self._rendering.page(
             template,
@@ -380,5 +371,5 @@ class ConsolePages:
         return HTMLResponse(html, status or (422 if problem else 200))
 
     def _to(self, path: str) -> RedirectResponse:
-        """To another page of the console."""
+        """Redirect to another page of the console."""
         return RedirectResponse(f"{self._host.prefix}/admin{path}", 303)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import re
 from collections.abc import Callable, Container, Mapping, Sequence
@@ -71,7 +72,7 @@ _SORTED_BY: dict[str, Callable[[Person], Any]] = {
 
 @dataclass(frozen=True)
 class ParticipantFilter:
-    """Which participants, in which order, and which page of them; what makes no sense is not taken."""
+    """Filter, order and page of the list of participants; invalid parts are ignored."""
 
     state: str = ""
     flag: str = ""
@@ -99,15 +100,15 @@ class ParticipantFilter:
             page=max(1, whole_number(page) or 1),
         )
 
-    def among(
+    def apply(
         self, people: Sequence[Person], who: Mapping[int, PersonalDetails], same_id: Container[int] = ()
     ) -> list[Person]:
-        """Those whom it takes, in its order; `same_id` are those whose id others say they have."""
+        """Return the participants that match, in order; `same_id` are those whose id others claim."""
         if self.flag == SAME_ID:
             people = [person for person in people if person.number in same_id]
-        found = [person for person in people if self._takes(person, who)]
+        matching = [person for person in people if self._takes(person, who)]
         # By number where nothing else tells two apart, whichever way the rest goes.
-        return sorted(found, key=_SORTED_BY[self.sort], reverse=self.down)
+        return sorted(matching, key=_SORTED_BY[self.sort], reverse=self.down)
 
     def _takes(self, person: Person, who: Mapping[int, PersonalDetails]) -> bool:
         return (
@@ -120,16 +121,19 @@ class ParticipantFilter:
     def _finds(self, person: Person, who: Mapping[int, PersonalDetails]) -> bool:
         if not self.find or self.find == str(person.number):
             return True
-        known = who.get(person.number)
-        return known is not None and any(self.find.lower() in part.lower() for part in known[:3])
+        details = who.get(person.number)
+        return details is not None and any(self.find.lower() in part.lower() for part in details[:3])
 
     def query(self, **changes: Any) -> str:
-        """The same with changes, as the end of an address."""
+        """Return the filter with changes as the end of an address."""
         new = replace(self, **changes)
-        given = {"state": new.state, "flag": new.flag, "came_by": new.came_by, "find": new.find}
-        given |= {"sort": new.sort if new.sort != "number" or new.down else "", "order": "down" if new.down else ""}
-        given |= {"page": str(new.page) if new.page > 1 else ""}
-        return "?" + urlencode({name: value for name, value in given.items() if value})
+        parameters = {"state": new.state, "flag": new.flag, "came_by": new.came_by, "find": new.find}
+        parameters |= {
+            "sort": new.sort if new.sort != "number" or new.down else "",
+            "order": "down" if new.down else "",
+        }
+        parameters |= {"page": str(new.page) if new.page > 1 else ""}
+        return "?" + urlencode({name: value for name, value in parameters.items() if value})
 
 
 def _has_flag(person: Person, flag: str) -> bool:
@@ -137,7 +141,7 @@ def _has_flag(person: Person, flag: str) -> bool:
         return flag != EXCLUDED or person.excluded
     if flag in (ANY_FLAG, NO_FLAG):
         return bool(person.flags) == (flag == ANY_FLAG)
-    return any(found.kind == flag for found in person.flags)
+    return any(matching.kind == flag for matching in person.flags)
 
 
 class ParticipantsPages(ConsolePages):
@@ -148,22 +152,22 @@ class ParticipantsPages(ConsolePages):
         if study is None:
             return self._to("")
         chosen = ParticipantFilter.read(request.query_params, is_owner=is_owner)
-        picture = await self._beside(self._host.watch.now, study)
-        who = await self._read(personal_details) if is_owner else {}
-        same_id = await self._read(same_ids) if is_owner else {}
-        found = chosen.among(picture.people, who, same_id)
-        pages = max(1, ceil(len(found) / PAGE_SIZE))
+        picture = await asyncio.to_thread(self._host.watch.now, study)
+        who = await self._store.read(personal_details) if is_owner else {}
+        same_id = await self._store.read(same_ids) if is_owner else {}
+        matching = chosen.apply(picture.people, who, same_id)
+        pages = max(1, ceil(len(matching) / PAGE_SIZE))
         chosen = replace(chosen, page=min(chosen.page, pages))
         first = (chosen.page - 1) * PAGE_SIZE
         return self._page(
             request,
             "participants",
             chosen=chosen,
-            people=found[first : first + PAGE_SIZE],
+            people=matching[first : first + PAGE_SIZE],
             who=who,
             same_id=same_id,
-            ids_of_several=len({min(number, *others) for number, others in same_id.items()}),
-            found=len(found),
+            ids_of_several=len({min(number, *same) for number, same in same_id.items()}),
+            found=len(matching),
             everyone=len(picture.people),
             first=first,
             pages=pages,
@@ -223,7 +227,7 @@ class OneParticipantPages(ConsolePages):
         return self._page(
             request,
             "one_participant",
-            **await self._read(look),
+            **await self._store.read(look),
             problem=problem,
             longest=_LONGEST_REASON,
             cards=study.cards,
@@ -250,12 +254,12 @@ class OneParticipantPages(ConsolePages):
 
     async def _decide(self, request: Request, action: str, change: Callable[[Connection], object]) -> Response:
         number = request.path_params["number"]
-        await self._noted(request, action, about(number), change)
+        await self._log_change(request, action, about(number), change)
         self._host.watch.forget()
         return self._to(f"/participants/{number}?done={action}")
 
     async def ask_erase(self, request: Request, problem: str | None = None) -> Response:
-        one = await self._read(partial(one_participant, number=request.path_params["number"]))
+        one = await self._store.read(partial(one_participant, number=request.path_params["number"]))
         backend = database_url(self._host.database).get_backend_name()
         answered = sum(bool(pair.versions) for pair in one.pairs)
         return self._page(request, "erase", problem=problem, way=one, answered=answered, backend=backend)
@@ -265,14 +269,14 @@ class OneParticipantPages(ConsolePages):
         if form.text("number", 20) != str(number):
             return await self.ask_erase(request, f"To erase participant {number}, type their number: {number}")
         # Nothing of what was erased is noted, not even the number.
-        in_fits = await self._noted(
+        in_fits = await self._log_change(
             request, "erased a participant", "", partial(erase, number=number, group_mark=self._host.keys.group_mark)
         )
         self._host.watch.forget()
         with suppress(StoreUnavailable, OSError):  # then the server does it within the hour
             if in_fits:
-                await self._beside(tidy_fits, self._host.path, self._host.store)
-        cleaned = await self._beside(clean_files, self._host.database)
+                await asyncio.to_thread(tidy_fits, self._host.path, self._host.store)
+        cleaned = await asyncio.to_thread(clean_files, self._host.database)
         return self._to(f"/participants?done={'erased' if cleaned else 'erased-later'}")
 
     routes = (
@@ -284,23 +288,23 @@ class OneParticipantPages(ConsolePages):
     )
 
 
-def _steps(found: OneParticipant) -> list[tuple[datetime, str]]:
-    """What happened when, as far as it was kept."""
-    answers = [(at, one.round) for pair in found.pairs for one in pair.versions if (at := one.answered_at)]
-    said, second = sorted(at for at, _ in answers), sorted(at for at, turn in answers if turn > 1)
-    steps = [(found.started_at, marked("agreed to take part"))]
-    if said:
-        steps.append((said[0], marked("gave the first answer")))
+def _steps(one: OneParticipant) -> list[tuple[datetime, str]]:
+    """Return the steps of a participant with their times."""
+    answers = [(at, one.round) for pair in one.pairs for one in pair.versions if (at := one.answered_at)]
+    answered, second = sorted(at for at, _ in answers), sorted(at for at, turn in answers if turn > 1)
+    steps = [(one.started_at, marked("agreed to take part"))]
+    if answered:
+        steps.append((answered[0], marked("gave the first answer")))
         steps.append(
             (
-                said[-1],
-                marked("gave the last answer so far") if found.finished_at is None else marked("gave the last answer"),
+                answered[-1],
+                marked("gave the last answer so far") if one.finished_at is None else marked("gave the last answer"),
             )
         )
     if second:
         steps.append((second[0], marked("changed an answer in the second look")))
-    if found.finished_at is not None:
-        steps.append((found.finished_at, marked("finished")))
+    if one.finished_at is not None:
+        steps.append((one.finished_at, marked("finished")))
     return sorted(steps, key=lambda step: step[0])
 
 
@@ -309,7 +313,7 @@ _CSV, _PARQUET, _ZIP = "text/csv; charset=utf-8", "application/vnd.apache.parque
 
 @dataclass(frozen=True)
 class FileWriter:
-    """What files are made from: a study at one moment, and of which participants."""
+    """Writer of download files from a study at one moment."""
 
     study: StudyFolder
     connection: Connection
@@ -317,7 +321,7 @@ class FileWriter:
     """Whether only those who finished, and whether those who were excluded too."""
 
     def judgments(self, path: Path) -> None:
-        """As CSV or Parquet, whichever the name says."""
+        """Write judgments as CSV or Parquet, by the name of the file."""
         export.judgments(self.connection, **self.who).write(path)
 
     def judges(self, path: Path) -> None:
@@ -328,21 +332,21 @@ class FileWriter:
         texts.map(export.defused).to_csv(path, index=False, quoting=csv.QUOTE_ALL)
 
     def ballots(self, path: Path) -> None:
-        """Of the last vote, once it has ended: what each judge approved of, or in which place they put each option.
+        """Write the ballots of the last vote: options that a judge approved of, or the place of each option.
 
         Of a vote whose tally is not shown, as it has too few ballots, there are none.
         """
         vote = last_vote(self.connection)
-        is_shown = vote is not None and vote.tally is not None and vote.tally.everyone is not None
+        has_tally = vote is not None and vote.tally is not None and vote.tally.everyone is not None
         rows = [
             (export.judge_name(one.number), letter_of(option), place if vote and vote.rule.ranks else "approved")
-            for one in (cast_ballots(self.connection, vote.id) if vote and is_shown else ())
+            for one in (cast_ballots(self.connection, vote.id) if vote and has_tally else ())
             for place, option in enumerate(one.ballot, start=1)
         ]
         _write(pd.DataFrame(rows, columns=["judge", "option", "place"]), path)
 
     def participants(self, path: Path) -> None:
-        """Everyone, whatever was chosen: this is the list of who was invited, came, left or withdrew."""
+        """Write the list of everyone who was invited, came, left or withdrew, whatever was chosen."""
         names = list(Entry.__dataclass_fields__)
         table = pd.DataFrame([asdict(entry) for entry in roster(self.connection)], columns=names)
         table["number"] = table["number"].astype("Int64")
@@ -365,12 +369,12 @@ FILES: dict[str, tuple[Callable[[FileWriter, Path], None], str]] = {
 
 
 class DownloadPages(ConsolePages):
-    """For owners alone."""
+    """Downloads, for owners."""
 
     async def downloads(self, request: Request) -> Response:
         if self._host.study is None:
             return self._to("")
-        return self._page(request, "downloads", people=await self._read(export.participant_counts))
+        return self._page(request, "downloads", people=await self._store.read(export.participant_counts))
 
     async def download(self, request: Request) -> Response:
         study, name = self._host.study, str(request.path_params["file"])
@@ -385,9 +389,9 @@ class DownloadPages(ConsolePages):
             with snapshot(self._host.database) as connection:
                 write(FileWriter(study, connection, who), path)
 
-        await self._noted(request, "downloaded", name, lambda _: None)
+        await self._log_change(request, "downloaded", name, lambda _: None)
         try:
-            await self._beside(write_file)
+            await asyncio.to_thread(write_file)
         except BaseException:
             folder.cleanup()
             raise
@@ -412,7 +416,7 @@ class _TemporaryFile(FileResponse):
 
 
 def _file_name(study: StudyFolder, name: str) -> str:
-    """With the study's title and the day, as far as every system takes them."""
+    """Return a file name of the study's title and the day, in letters that every system accepts."""
     title = re.sub(r"[^a-z0-9]+", "-", study.settings.title.lower()).strip("-")[:40].strip("-") or "study"
     stem, _, ending = name.partition(".")
     return f"{title}-{stem}-{datetime.now(UTC):%Y-%m-%d}.{ending}"

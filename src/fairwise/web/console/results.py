@@ -62,8 +62,8 @@ class VotingPages(ConsolePages):
 
     async def show(self, request: Request, problem: str | None = None) -> Response:
         self._study()
-        vote, count = await self._read(_last_and_count)
-        frontiers = {} if vote is not None and vote.is_open else await self._read(self._frontiers)
+        vote, count = await self._store.read(_last_and_count)
+        frontiers = {} if vote is not None and vote.is_open else await self._store.read(self._frontiers)
         return self._page(
             request,
             "votes",
@@ -84,24 +84,24 @@ class VotingPages(ConsolePages):
         """Points of every fit that is done and has enough of them, by its number; of amounts there are none."""
         if self._study().settings.amount is not None:
             return {}
-        found = {}
+        frontiers = {}
         for job in all_jobs(connection):
             fitted = Fitted.of(self._host.path, job.id) if job.state == "done" else None
             points = [] if fitted is None else best_trade_offs(fitted.frontier, of_amounts=False)
             if len(points) >= LEAST_OPTIONS:
-                found[job.id] = [Option.of(point) for point in points]
-        return found
+                frontiers[job.id] = [Option.of(point) for point in points]
+        return frontiers
 
     async def begin(self, request: Request) -> Response:
         form = request.state.form
         job_id, name = form.number("fit", 1, 10**9) or 0, form.text("rule", 16)
-        points = (await self._read(self._frontiers)).get(job_id, [])
+        points = (await self._store.read(self._frontiers)).get(job_id, [])
         chosen = [point for at, point in enumerate(points) if f"point-{job_id}-{at}" in form.fields]
         rule = next((rule for rule in Rule if rule == name), Rule.APPROVAL)
         by, at = request.state.operator.name, datetime.now(UTC)
         change = partial(open_vote, job_id=job_id, rule=rule, options=chosen, by=by, at=at)
         try:
-            await self._noted(request, "vote opened", f"fit {job_id}", change)
+            await self._log_change(request, "vote opened", f"fit {job_id}", change)
         except InputError as error:
             return await self.show(request, str(error))
         return self._to("/vote?done=vote-opened")
@@ -109,7 +109,7 @@ class VotingPages(ConsolePages):
     async def end(self, request: Request) -> Response:
         vote_id = request.state.form.number("vote", 1, 10**9) or 0
         change = partial(close_vote, vote_id=vote_id, at=datetime.now(UTC))
-        await self._noted(request, "vote ended", f"vote {vote_id}", change)
+        await self._log_change(request, "vote ended", f"vote {vote_id}", change)
         return self._to("/vote?done=vote-ended")
 
     async def settle(self, request: Request) -> Response:
@@ -128,7 +128,7 @@ class VotingPages(ConsolePages):
 
         about = f"vote {vote_id}: {'none' if chosen is None else letter_of(chosen)}" + (f" ({why})" if why else "")
         try:
-            await self._noted(request, "vote decided", about, change)
+            await self._log_change(request, "vote decided", about, change)
         except InputError as error:
             return await self.show(request, str(error))
         except NotYet:
@@ -144,7 +144,7 @@ class VotingPages(ConsolePages):
 
 
 def _last_and_count(connection: Connection) -> tuple[Vote | None, int]:
-    """The last vote; while it is open nothing else is shown than how many have voted, so that nobody steers it."""
+    """Return the last vote and the number of ballots, which is all that is shown while it is open."""
     vote = last_vote(connection)
     if vote is None:
         return None, 0
@@ -170,7 +170,7 @@ _END = "</main>"
 
 
 def read_report(host: Host, job: Job, language: str) -> str | None:
-    """The report of a fit that is done, in a language or, of fits that have it in one only, in that; else None."""
+    """Return the report of a finished fit in a language, or in English if it has no other; None without a report."""
     fitted = Fitted.of(host.path, job.id) if job.state == "done" else None
     if fitted is None:
         return None
@@ -181,11 +181,11 @@ def read_report(host: Host, job: Job, language: str) -> str | None:
     return None
 
 
-def language_asked(request: Request, host: Host) -> str:
-    """The one in the address, or the study's first."""
+def report_language(request: Request, host: Host) -> str:
+    """Return the language in the address, or the study's first."""
     first = "en" if host.study is None else host.study.settings.languages[0]
-    asked = request.query_params.get("lang", first)
-    return asked if asked in REPORTS else "en"
+    code = request.query_params.get("lang", first)
+    return code if code in REPORTS else "en"
 
 
 class ReportPages(ConsolePages):
@@ -193,19 +193,19 @@ class ReportPages(ConsolePages):
 
     async def report(self, request: Request) -> Response:
         job = await self._job(request)
-        html = await self._beside(read_report, self._host, job, language_asked(request, self._host))
+        html = await asyncio.to_thread(read_report, self._host, job, report_language(request, self._host))
         if html is None:
             raise HTTPException(404)
         return HTMLResponse(html, headers=_HEADERS)
 
-    async def links(self, request: Request, made: str | None = None) -> Response:
+    async def links(self, request: Request, link: str | None = None) -> Response:
         job = await self._job(request)
         return self._page(
             request,
             "report_links",
             job=job,
-            links=await self._read(partial(links_of, job_id=job.id)),
-            made=made,
+            links=await self._store.read(partial(links_of, job_id=job.id)),
+            made=link,
             once=Keys.new(),
         )
 
@@ -222,20 +222,20 @@ class ReportPages(ConsolePages):
             operator_name=request.state.operator.name,
             at=datetime.now(UTC),
         )
-        await self._noted(request, "report link made", f"fit {job.id}", keep)
+        await self._log_change(request, "report link made", f"fit {job.id}", keep)
         base = f"{request.url.scheme}://{request.url.netloc}{self._host.prefix}"
         return await self.links(request, f"{base}/report/{token}")
 
     async def revoke(self, request: Request) -> Response:
         job, link_id = await self._job(request), request.path_params["link"]
-        if link_id not in {link.id for link in await self._read(partial(links_of, job_id=job.id))}:
+        if link_id not in {link.id for link in await self._store.read(partial(links_of, job_id=job.id))}:
             raise HTTPException(404)
         revoke = partial(revoke_link, job_id=job.id, link_id=link_id, at=datetime.now(UTC))
-        await self._noted(request, "report link revoked", f"fit {job.id}, link {link_id}", revoke)
+        await self._log_change(request, "report link revoked", f"fit {job.id}, link {link_id}", revoke)
         return self._to(f"/fits/{job.id}/links?done=report-link-revoked")
 
     async def _job(self, request: Request) -> Job:
-        job = await self._read(partial(find_job, job_id=request.path_params["id"]))
+        job = await self._store.read(partial(find_job, job_id=request.path_params["id"]))
         if job is None:
             raise HTTPException(404)
         return job
@@ -249,17 +249,22 @@ class ReportPages(ConsolePages):
 
 
 def public_report_route(host: Host) -> Route:
-    """The page that such a link leads to: for whoever has it, and of the model as it is now or not at all."""
+    """Return the page of a report link; it shows the model as it is now, or nothing."""
 
     async def report(request: Request) -> Response:
         look_up = partial(job_of_link, token_hash=Keys.hashed(request.path_params["token"]))
         job = await host.store.read(look_up)
-        language = language_asked(request, host)
+        language = report_language(request, host)
         translate = console_language(language).translate
         html = None if job is None else await asyncio.to_thread(read_report, host, job, language)
         # Somebody may have withdrawn, or the link been revoked, while the file was read.
-        again = await host.store.read(look_up)
-        if html is None or job is None or again is None or (again.state, again.restarts) != (job.state, job.restarts):
+        current = await host.store.read(look_up)
+        if (
+            html is None
+            or job is None
+            or current is None
+            or (current.state, current.restarts) != (job.state, job.restarts)
+        ):
             return plain_page(translate(_NO_REPORT[0]), translate(_NO_REPORT[1]), 404, language)
         return HTMLResponse(html, headers=_HEADERS)
 
@@ -267,7 +272,7 @@ def public_report_route(host: Host) -> Route:
 
 
 def with_vote(html: str, host: Host, job_id: int, language: str) -> str:
-    """The report with a last section about the vote that has ended; as it is if there is none."""
+    """Return the report with a last section about the vote, if one has ended."""
     place, vote = html.rfind(_END), host.store.read_now(partial(ended_vote, job_id=job_id))
     if vote is None or vote.tally is None or place < 0:
         return html
@@ -284,17 +289,17 @@ def with_vote(html: str, host: Host, job_id: int, language: str) -> str:
 
 @cache
 def _rendering() -> Rendering:
-    """Of sections without links."""
+    """Return templates for sections without links."""
     return Rendering("")
 
 
 class ResultPages(ConsolePages):
-    """What comes out of the study, and who sees it."""
+    """Result of the study, and whether participants see it."""
 
-    _made: tuple[StudyFolder, Pages] | None = None
+    _cached: tuple[StudyFolder, Pages] | None = None
 
     async def results(self, request: Request) -> Response:
-        stands, job = await self._read(_chosen)
+        state, job = await self._store.read(_chosen)
         fitted = None if job is None else Fitted.of(self._host.path, job.id)
         place = None if fitted is None else fitted.own_place
         own = None if fitted is None or place is None else fitted.frontier[place]
@@ -304,8 +309,8 @@ class ResultPages(ConsolePages):
             request,
             "results",
             job=job,
-            standing=stands,
-            shown=stands.result_shown,
+            standing=state,
+            shown=state.result_shown,
             summary=None if fitted is None else fitted.summary,
             touched=None if own is None else len(not_followed),
             touched_exactly=own is not None and len(own.judgments) == own.not_followed,
@@ -313,20 +318,20 @@ class ResultPages(ConsolePages):
         )
 
     async def show(self, request: Request) -> Response:
-        """Only of the model that was chosen when the page was made: another may have been chosen since."""
+        """Show or hide the result of the model that was chosen when the page was made."""
         form = request.state.form
-        wanted, job_id = form.text("shown", 8), form.number("job", 1, 10**9)
-        if wanted not in ("yes", "no") or job_id is None:
+        choice, job_id = form.text("shown", 8), form.number("job", 1, 10**9)
+        if choice not in ("yes", "no") or job_id is None:
             raise HTTPException(404)
-        stands, _ = await self._read(_chosen)
-        if stands.chosen_job_id != job_id:
+        state, _ = await self._store.read(_chosen)
+        if state.chosen_job_id != job_id:
             return self._to("/results?done=another-chosen")
-        change = partial(choose, job_id=job_id, shown=wanted == "yes")
-        await self._noted(request, "result shown" if wanted == "yes" else "result hidden", f"fit {job_id}", change)
-        return self._to(f"/results?done=result-{'shown' if wanted == 'yes' else 'hidden'}")
+        change = partial(choose, job_id=job_id, shown=choice == "yes")
+        await self._log_change(request, "result shown" if choice == "yes" else "result hidden", f"fit {job_id}", change)
+        return self._to(f"/results?done=result-{'shown' if choice == 'yes' else 'hidden'}")
 
     async def preview(self, request: Request) -> Response:
-        """The page of one participant, as they see it or would see it."""
+        """Show the result page of one participant."""
         number, study = whole_number(request.query_params.get("participant", "")), self._host.study
         if study is None or number is None:
             raise HTTPException(404)
@@ -335,16 +340,16 @@ class ResultPages(ConsolePages):
             _, job = _chosen(connection)
             return None if job is None else result_of(connection, study, job, number, study.settings.languages[0])
 
-        result = await self._read(find_result)
+        result = await self._store.read(find_result)
         if result is None:
             raise HTTPException(404)
         return HTMLResponse((await self._pages(study)).render("result", result=result))
 
     async def _pages(self, study: StudyFolder) -> Pages:
-        if self._made is None or self._made[0] is not study:
-            made = await self._beside(pages_of, study, self._host.prefix)
-            self._made = (study, made[study.settings.languages[0]])
-        return self._made[1]
+        if self._cached is None or self._cached[0] is not study:
+            pages = await asyncio.to_thread(pages_of, study, self._host.prefix)
+            self._cached = (study, pages[study.settings.languages[0]])
+        return self._cached[1]
 
     routes = (
         ConsoleRoute("GET", "/admin/results", results, "viewer"),
@@ -354,5 +359,5 @@ class ResultPages(ConsolePages):
 
 
 def _chosen(connection: Connection) -> tuple[Standing, Job | None]:
-    stands = standing(connection)
-    return stands, None if stands.chosen_job_id is None else find_job(connection, stands.chosen_job_id)
+    state = standing(connection)
+    return state, None if state.chosen_job_id is None else find_job(connection, state.chosen_job_id)

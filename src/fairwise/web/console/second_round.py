@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections import defaultdict
 from collections.abc import Mapping
@@ -41,7 +42,7 @@ class DiscussedPair:
     listed: ListedPair
     people: tuple[Card, Card]
     counts: Mapping[Answer, int]
-    """By the answers of the first round."""
+    """Number of each answer in the first round."""
 
     reasons: list[tuple[str, GivenReason]]
     """Return reasons under their keyed names and in this order, for owners only."""
@@ -55,12 +56,12 @@ class DeliberationPages(ConsolePages):
         settings = study.settings.deliberation
         if not settings.on:
             raise HTTPException(404)
-        stands = await self._read(standing)
-        prices, name_of = await self._beside(self._prices, stands), self._host.keys.reason_name
+        state = await self._store.read(standing)
+        prices, name_of = await asyncio.to_thread(self._prices, state), self._host.keys.reason_name
         is_owner = request.state.operator.is_owner
 
         def look(connection: Connection) -> tuple[list[DiscussedPair], deliberation.Returned]:
-            second = stands.round == SECOND
+            second = state.round == SECOND
             pairs = deliberation.round_list(connection) if second else deliberation.worth_discussing(connection, prices)
             counts = deliberation.first_counts(connection)
             by_pair = defaultdict[TwoPeople, list[tuple[str, GivenReason]]](list)
@@ -77,12 +78,12 @@ class DeliberationPages(ConsolePages):
             ]
             return discussed, deliberation.returned(connection, settings.pairs)
 
-        pairs, returned = await self._read(look)
+        pairs, returned = await self._store.read(look)
         return self._page(
             request,
             "second_round",
-            standing=stands,
-            over=stands.first_is_over(now, settings.until),
+            standing=state,
+            over=state.first_is_over(now, settings.until),
             by_itself=settings,
             pairs=pairs,
             returned=returned,
@@ -93,9 +94,9 @@ class DeliberationPages(ConsolePages):
             hides_columns=any(arm.columns and arm.reasons for arm in study.settings.arms),
         )
 
-    def _prices(self, stands: Standing) -> Mapping[TwoPeople, float]:
-        """Of the model that was chosen, if one was."""
-        fitted = None if stands.chosen_job_id is None else Fitted.of(self._host.path, stands.chosen_job_id)
+    def _prices(self, state: Standing) -> Mapping[TwoPeople, float]:
+        """Return the prices of pairs in the chosen model, if there is one."""
+        fitted = None if state.chosen_job_id is None else Fitted.of(self._host.path, state.chosen_job_id)
         return {} if fitted is None else fitted.pair_prices
 
     async def end(self, request: Request) -> Response:
@@ -103,27 +104,29 @@ class DeliberationPages(ConsolePages):
             raise HTTPException(404)
         if request.state.form.text("sure", 3) != "yes":
             return self._to("/second-round?done=not-sure")
-        stands = await self._read(standing)
-        if stands.round != FIRST or stands.round_over:
+        state = await self._store.read(standing)
+        if state.round != FIRST or state.round_over:
             return self._to("/second-round?done=round-known")
-        await self._noted(request, deliberation.END, "", partial(deliberation.end_first_round, at=datetime.now(UTC)))
+        await self._log_change(
+            request, deliberation.END, "", partial(deliberation.end_first_round, at=datetime.now(UTC))
+        )
         self._host.look_again()
         return self._to("/second-round?done=round-ended")
 
     async def begin(self, request: Request) -> Response:
-        """Its list of pairs is made at this moment, and stays."""
+        """Open the second round with the list of pairs at this moment."""
         settings = self._study().settings.deliberation
         if not settings.on:
             raise HTTPException(404)
         if request.state.form.text("sure", 3) != "yes":
             return self._to("/second-round?done=not-sure")
-        stands = await self._read(standing)
-        if stands.round != FIRST:
+        state = await self._store.read(standing)
+        if state.round != FIRST:
             return self._to("/second-round?done=round-known")
-        prices, at = await self._beside(self._prices, stands), datetime.now(UTC)
+        prices, at = await asyncio.to_thread(self._prices, state), datetime.now(UTC)
         change = partial(deliberation.open_second_round, at=at, until=settings.until, prices=prices)
         try:
-            await self._noted(request, deliberation.OPEN, "", change)
+            await self._log_change(request, deliberation.OPEN, "", change)
         except NotYet:
             return self._to("/second-round?done=round-known")
         except NothingToDiscuss:
@@ -138,9 +141,9 @@ class DeliberationPages(ConsolePages):
         if state not in reasons.ACTIONS or not named or not all(map(_REASON_NAME.fullmatch, named)):
             raise HTTPException(404)
         name_of = self._host.keys.reason_name
-        names = {one: name for one in await self._read(reasons.all_answer_ids) if (name := name_of(one)) in named}
+        names = {one: name for one in await self._store.read(reasons.all_answer_ids) if (name := name_of(one)) in named}
         change = partial(reasons.decide, names=names, state=state)
-        await self._changed(request, lambda connection, who, at: change(connection, operator=who, at=at))
+        await self._change_as_operator(request, lambda connection, who, at: change(connection, operator=who, at=at))
         place = form.text("place", 9)
         return self._to(f"/second-round?done=reasons-decided{f'#pair-{place}' if place.isdigit() else ''}")
 
@@ -171,43 +174,43 @@ _FIRST = marked("Begin with the first pair")
 
 
 class TalkingRoomPages(ConsolePages):
-    """For owners, as everything that participants notice."""
+    """Rooms that talk, led by owners."""
 
     async def room(self, request: Request) -> Response:
-        room, shown = await self._shown(request)
-        following = [(str(turn), _words(shown.turn, turn)) for turn in shown.turn.following(self._pairs)]
-        step = _STEPS[shown.turn.step]
-        return self._page(request, "room", room=room, following=following, shown=shown, step=step, pairs=self._pairs)
+        room, wall = await self._room_and_state(request)
+        following = [(str(turn), _words(wall.turn, turn)) for turn in wall.turn.following(self._pairs)]
+        step = _STEPS[wall.turn.step]
+        return self._page(request, "room", room=room, following=following, shown=wall, step=step, pairs=self._pairs)
 
     async def numbers(self, request: Request) -> Response:
-        """The same again, while the page is open."""
-        _, shown = await self._shown(request)
-        values = {"shown": shown, "step": _STEPS[shown.turn.step], "pairs": self._pairs}
+        """Return the numbers again while the page is open."""
+        _, wall = await self._room_and_state(request)
+        values = {"shown": wall, "step": _STEPS[wall.turn.step], "pairs": self._pairs}
         return HTMLResponse(self._rendering.page("room_numbers", visitor_language(request.scope), **values))
 
     async def go_on(self, request: Request) -> Response:
-        room, _ = await self._shown(request)
+        room, _ = await self._room_and_state(request)
         form = request.state.form
         seen, to = Turn.read(form.text("seen", 20)), Turn.read(form.text("to", 20))
         if seen is None or to is None or to not in seen.following(self._pairs):
             raise HTTPException(404)
         move = partial(talking.go_on, code=room.code, seen=seen, to=to, pairs=self._pairs)
-        await self._noted(request, "room led on", f"{room.code} {to}", move)
+        await self._log_change(request, "room led on", f"{room.code} {to}", move)
         return self._to(f"/coming/rooms/{room.code}")
 
     @property
     def _pairs(self) -> int:
         return self._study().settings.design.fixed
 
-    async def _shown(self, request: Request) -> tuple[Room, OnWall]:
+    async def _room_and_state(self, request: Request) -> tuple[Room, OnWall]:
         study = self._study()
         code = recruitment.read_code(request.path_params["code"])
-        room = await self._read(partial(recruitment.find_room, code=code))
-        talk = await self._read(partial(talking.talk_in, code=code))
+        room = await self._store.read(partial(recruitment.find_room, code=code))
+        talk = await self._store.read(partial(talking.talk_in, code=code))
         if room is None or talk is None or not study.settings.deliberation.rooms:
             raise HTTPException(404)
         two = study.schedules.fixed[talk.turn.pair - 1] if talk.turn.pair else None
-        inside = await self._read(partial(talking.in_room, room_id=talk.room_id, two=two))
+        inside = await self._store.read(partial(talking.in_room, room_id=talk.room_id, two=two))
         return room, OnWall.of(talk.turn, inside, FEWEST_COUNTED)
 
     routes = (

@@ -73,7 +73,7 @@ class FormField:
         """Return the field of a setting as the settings declare it, but for `changes`."""
         table, _, name = path.rpartition(".")
         info = _TABLES[table.partition(".")[0]].model_fields[name]
-        asked = next((one for one in info.metadata if isinstance(one, Input)), Input())
+        widget = next((one for one in info.metadata if isinstance(one, Input)), Input())
         types = get_args(info.annotation) or (info.annotation,)
         longest = next((n for one in info.metadata if (n := getattr(one, "max_length", None))), _SHORT)
         is_text = str in types
@@ -81,7 +81,7 @@ class FormField:
         if get_origin(info.annotation) is tuple:
             kind, longest = "lines", _LONGEST_LINES
         elif not is_text:
-            kind = "one_of" if asked.options else "yes" if bool in types else "decimal" if float in types else "number"
+            kind = "one_of" if widget.options else "yes" if bool in types else "decimal" if float in types else "number"
         may_be_empty = (is_text or kind == "lines") and not any(
             getattr(one, "min_length", None) for one in info.metadata
         )
@@ -89,10 +89,10 @@ class FormField:
             path,
             info.title or name,
             kind,
-            asked.hint,
-            asked.options,
+            widget.hint,
+            widget.options,
             optional=may_be_empty or NoneType in types,
-            locked=asked.locked,
+            locked=widget.locked,
             longest=longest,
             signed=any(getattr(one, "ge", 0) < 0 for one in info.metadata),
         )
@@ -193,17 +193,17 @@ class Section(ABC):
     name: str
     title: str
     suffix: str = ""
-    """What stands behind the title and is not translated: the language that it is in."""
+    """Language behind the title, which is not translated."""
 
     about: str
     previewed: bool = False
     """Whether beside the form there is the page that participants will see."""
 
     why_locked: str = LOCKED
-    """What is said while some of it must stay as it is."""
+    """Message while some fields are locked."""
 
     files: Sequence[str]
-    """Which files are changed with it; the first is what it is about."""
+    """Files that the section changes; the first is the one it is about."""
 
     def __init__(self, home: Path, settings: StudySettings) -> None:
         self.home, self.settings = home, settings
@@ -218,7 +218,7 @@ class Section(ABC):
 
     @cached_property
     def values(self) -> dict[str, str]:
-        """What the form says before anything is changed."""
+        """Values of the form before anything is changed."""
         content = self._content()
         return {field.path: field.text_of(content) for field in self.fields}
 
@@ -243,7 +243,7 @@ class Section(ABC):
 
 
 class SettingsSection(Section):
-    """Some of the settings."""
+    """Section of some settings."""
 
     layout: ClassVar[Mapping[str, str]]
     """Titles of groups, each with the paths of its fields."""
@@ -259,11 +259,11 @@ class SettingsSection(Section):
         return self.settings.model_dump(mode="json")
 
     def _rows(self, content: Plain) -> tuple[str, list[int]]:  # noqa: ARG002 - for sections about a list
-        """Which list of the settings the form is about, and which of its rows they have, in their order."""
+        """Return the list that the form is about, and the rows to keep in their order."""
         return "", []
 
     def _settings(self, content: Plain) -> Plain:
-        """What the settings are to be; `content` is what the form says."""
+        """Return the new settings from the content of the form."""
         return content
 
     def proposed(self, form: Form, *, locked: bool) -> StudySettings:
@@ -307,7 +307,7 @@ class SettingsSection(Section):
 
 
 def filled(rows: Sequence[Mapping[str, object]]) -> list[int]:
-    """Which rows of a list somebody wrote anything in."""
+    """Return the rows of a list that are not empty."""
     return [k for k, row in enumerate(rows) if any(value not in ("", None) for value in row.values())]
 
 
@@ -328,28 +328,30 @@ _BLANK = 3
 
 
 def first_decided() -> dict[str, str]:
-    """What the form says before anything is chosen."""
+    """Return the values of the form before anything is chosen."""
     return {"kind": "yes-no", "amount-unit": "", "amount-better": "more"}
 
 
 def with_suggestions(values: Mapping[str, str], outcome: ColumnLook | None) -> dict[str, str]:
-    """The form with the outcomes found where nothing was said: labels with words to be improved, or the range.
+    """Return the form with suggestions from the outcomes: labels with words, or the range.
 
     How good each is nobody can guess.
     """
-    said = dict(values)
+    filled_in = dict(values)
     if outcome is None:
-        return said
-    if said.get("kind") == "tiers" and not any(said.get(f"decision-{part}-{row}") for row in ROWS for part in _PARTS):
+        return filled_in
+    if filled_in.get("kind") == "tiers" and not any(
+        filled_in.get(f"decision-{part}-{row}") for row in ROWS for part in _PARTS
+    ):
         for row, label in enumerate(outcome.labels):
-            said |= {f"decision-label-{row}": label, f"decision-words-{row}": readable(label).lower()}
-    if said.get("kind") == "amount" and not any(said.get(f"amount-{end}") for end in _ENDS):
-        said |= {f"amount-{end}": number for end, number in zip(_ENDS, outcome.ends, strict=False)}
-    return said
+            filled_in |= {f"decision-label-{row}": label, f"decision-words-{row}": readable(label).lower()}
+    if filled_in.get("kind") == "amount" and not any(filled_in.get(f"amount-{end}") for end in _ENDS):
+        filled_in |= {f"amount-{end}": number for end, number in zip(_ENDS, outcome.ends, strict=False)}
+    return filled_in
 
 
 def decided(form: Form) -> Plain:
-    """As settings; nothing of two decisions."""
+    """Return the decisions of a form as settings; nothing for two outcomes."""
     kind = form.text("kind", 10)
     if kind == "tiers":
         return {"decisions": _decisions(form)}
@@ -364,20 +366,20 @@ def _decisions(form: Form) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = [
         {part: form.text(f"decision-{part}-{row}", _LONGEST) for part in _PARTS} for row in ROWS
     ]
-    said = [row for row in rows if any(row.values())]
-    if len(said) < 2:
+    filled_in = [row for row in rows if any(row.values())]
+    if len(filled_in) < 2:
         raise InputError(marked("Say what may be decided, at least two things, and how good each is for the person"))
-    for row in said:
+    for row in filled_in:
         about = row["words"] or row["label"]
         for part, words in (("label", "as it is written in the file"), ("words", "in the participants' words")):
             if not row[part]:
                 raise InputError(f"The decision “{about}”: say what it is {words}")
         value = decimal_number(row["value"])
         if value is None or not 0 <= value <= 1:
-            given = f"{row['value']!r} is no answer; " if row["value"] else ""
-            raise InputError(f"How good is “{about}” for the person? {given}give a number from 0 to 1, such as 0.6")
+            prefix = f"{row['value']!r} is no answer; " if row["value"] else ""
+            raise InputError(f"How good is “{about}” for the person? {prefix}give a number from 0 to 1, such as 0.6")
         row["value"] = value
-    return said
+    return filled_in
 
 
 def _end(form: Form, end: str) -> float:
@@ -393,10 +395,10 @@ class DecisionsSection(SettingsSection):
     about = marked("Fill in the part that fits: words for one of two things, several decisions, or an amount.")
 
     def _groups(self) -> Sequence[Group]:
-        shown = min(len(self.settings.decisions) + _BLANK, MOST_DECISIONS)
+        count = min(len(self.settings.decisions) + _BLANK, MOST_DECISIONS)
         rows = [
             group_of(f"Decision {k + 1}", [f"decisions.{k}.{name}" for name in Decision.model_fields], optional=True)
-            for k in range(shown)
+            for k in range(count)
         ]
         rows[0] = replace(rows[0], about=marked("Participants read the words, from best to worst, and no numbers."))
         amount = group_of(marked("An amount"), [f"amount.{name}" for name in Amount.model_fields], optional=True)
@@ -415,12 +417,16 @@ class DecisionsSection(SettingsSection):
         return "decisions", filled(content["decisions"])
 
     def _settings(self, content: Plain) -> Plain:
-        said = {name: value for name, value in content["amount"].items() if value not in ("", None)}
+        filled_in = {name: value for name, value in content["amount"].items() if value not in ("", None)}
         words = {name: value for name, value in content["outcome_words"].items() if value}
-        return {**content, "outcome_words": words or None, "amount": said if said.keys() - {"better"} else None}
+        return {
+            **content,
+            "outcome_words": words or None,
+            "amount": filled_in if filled_in.keys() - {"better"} else None,
+        }
 
     def changes(self, form: Form, *, locked: bool) -> dict[str, str]:
-        """As ever, and refused if the outcomes that are there are others."""
+        """Return the changed files; decisions that do not fit the outcomes are refused."""
         changed = super().changes(form, locked=locked)
         file = self.home / OUTCOME
         if SETTINGS in changed and file.exists():

@@ -33,17 +33,17 @@ from fairwise.web.console.settings_form import (
     value_at,
 )
 from fairwise.web.shared.pages import Pages
-from fairwise.web.shared.requests import Form, asked_again
+from fairwise.web.shared.requests import Form, questions_with_values
 from fairwise.web.shared.views import OwnPages
 
 _BLANK_RELATIONS = 3
 _LAST, _NEW_QUESTION = 10**6, marked("One more question")
 _TYPED = ("name", "words", "options", "least", "most")
-"""What is empty of a question that nobody has begun to write."""
+"""Fields that are empty in a new question."""
 _COLUMNS = "columns"
 _ARM_FIELDS = [name for name in Arm.model_fields if name != _COLUMNS]
 _NEW_ARM = Arm(name="new").model_dump(mode="json") | {"name": ""}
-_NOTHING_SHOWN = marked("at least one column must be shown")
+_NO_COLUMNS = marked("at least one column must be shown")
 
 
 class RelationsSection(SettingsSection):
@@ -86,7 +86,7 @@ class ArmsSection(SettingsSection):
             yield Group(marked("Columns that are shown"), ticks)
 
     def _content(self) -> Plain:
-        """With a tick for each column that an arm shows."""
+        """Return the settings with a tick for each column of each group."""
         content = super()._content()
         new = min(2 if not content["arms"] else 1, MOST_ARMS - len(content["arms"]))
         content["arms"] = [
@@ -96,7 +96,7 @@ class ArmsSection(SettingsSection):
         return content
 
     def _rows(self, content: Plain) -> tuple[str, list[int]]:
-        """Those in which something was said."""
+        """Return the groups that are not empty."""
         nothing = _NEW_ARM | {_COLUMNS: [True] * len(self.settings.columns)}
         return "arms", [k for k, row in enumerate(content["arms"]) if {**row, "share": row["share"] or 1} != nothing]
 
@@ -105,7 +105,7 @@ class ArmsSection(SettingsSection):
         for k, arm in enumerate(content["arms"]):
             ticks = arm[_COLUMNS]
             if not any(ticks):
-                raise SettingError(f"arms: {_NOTHING_SHOWN}", f"arms.{k}.{_COLUMNS}.0", _NOTHING_SHOWN)
+                raise SettingError(f"arms: {_NO_COLUMNS}", f"arms.{k}.{_COLUMNS}.0", _NO_COLUMNS)
             arm[_COLUMNS] = [] if all(ticks) else [name for name, tick in zip(names, ticks, strict=True) if tick]
             arm["share"] = arm["share"] or 1
         return content
@@ -153,15 +153,15 @@ def _question_group(k: int, title: str) -> Group:
 
 def questions_preview(settings: StudySettings, prefix: str, own: OwnPages, when: str) -> str:
     """The page of the questions before the pairs, or after them; an InputError says that there are none."""
-    found = asked(settings.questions, when)
-    if not found:
+    page = asked(settings.questions, when)
+    if not page:
         raise InputError(
             marked("There are no questions after the pairs yet.")
             if when == "after"
             else marked("There are no questions before the pairs yet.")
         )
     pages = Pages(settings, "", "", prefix, spoken=language(settings.languages[0]))
-    return pages.render("questions", own, asked=asked_again(found, {}), after=when == "after")
+    return pages.render("questions", own, asked=questions_with_values(page, {}), after=when == "after")
 
 
 class WordsSection(SettingsSection):
@@ -242,19 +242,24 @@ class LanguagesSection(SettingsSection):
     about = marked("In which languages participants may read the study; your own words are translated part by part.")
 
     @property
-    def _others(self) -> list[str]:
+    def _other_languages(self) -> list[str]:
         return [code for code in available() if code != self.settings.languages[0]]
 
     def _groups(self) -> Sequence[Group]:
         about = f"The study is in {language(self.settings.languages[0]).name}. Participants may also choose:"
-        return (Group("", [FormField(f"also.{code}", language(code).name, "yes") for code in self._others], about),)
+        return (
+            Group("", [FormField(f"also.{code}", language(code).name, "yes") for code in self._other_languages], about),
+        )
 
     def _content(self) -> Plain:
-        return {**super()._content(), "also": {code: code in self.settings.languages for code in self._others}}
+        return {**super()._content(), "also": {code: code in self.settings.languages for code in self._other_languages}}
 
     def _settings(self, content: Plain) -> Plain:
         also = content.pop("also")
-        return {**content, "languages": [self.settings.languages[0], *(code for code in self._others if also[code])]}
+        return {
+            **content,
+            "languages": [self.settings.languages[0], *(code for code in self._other_languages if also[code])],
+        }
 
 
 class TranslationSection(Section):
@@ -333,7 +338,7 @@ class TranslationSection(Section):
         return Translation.read(self.home / self.files[0], self.settings)
 
     def _content(self) -> Plain:
-        """With decisions, relations, arms, columns and their values as lists, as a form has them."""
+        """Return the translation with lists instead of tables, as a form has them."""
         content = self._old.model_dump()
         columns = [content["columns"].get(column.name) or {} for column in self.settings.columns]
         for column, words in zip(self.settings.columns, columns, strict=True):

@@ -76,7 +76,7 @@ class StudyChoices:
 
 
 def first_values(upload: UploadedPeople) -> dict[str, str]:
-    """What the form says before anything is chosen: nothing is shown to participants by itself."""
+    """Return the values of the form before anything is chosen; no column is ticked."""
     values = {"id": str(_likely_id(upload)), "outcome": "", "answers": "four", "design": "mixed", "pairs": "50"}
     values |= {
         "first": SOURCE,
@@ -96,7 +96,7 @@ def _likely_id(upload: UploadedPeople) -> int:
 
 
 def choices_of(form: Form, upload: UploadedPeople) -> StudyChoices:
-    """Everything that was chosen; the first thing that is missing is said."""
+    """Return everything that was chosen; an InputError names the first thing that is missing."""
     id_column = _column(form, "id", upload)
     if id_column is None:
         raise InputError(marked("Choose the column that tells people apart"))
@@ -115,17 +115,17 @@ def choices_of(form: Form, upload: UploadedPeople) -> StudyChoices:
 
 
 def settings_of(form: Form, upload: UploadedPeople) -> Plain:
-    """As settings; what was left empty is left out, so that our own words stand there."""
+    """Return the settings in a form; empty words are left out, so that the defaults apply."""
     words = {field.path: text for field in _WORDS if (text := field.read(form))}
     first = form.text("first", 16)
-    spoken = [first, *(code for code in available() if code != first and f"also-{code}" in form.fields)]
+    languages = [first, *(code for code in available() if code != first and f"also-{code}" in form.fields)]
     pairs = _PAIRS.number(form)
     if not 1 <= pairs <= MOST_PAIRS:
         raise InputError(f"{_PAIRS.label}: {pairs}; allowed: 1 to {MOST_PAIRS}")
     return {
         **words,
         **decided(form),
-        "languages": spoken,
+        "languages": languages,
         "answers": form.text("answers", 10),
         "pairs": pairs,
         "design": _design(form, pairs),
@@ -134,7 +134,7 @@ def settings_of(form: Form, upload: UploadedPeople) -> Plain:
 
 
 def _columns(form: Form, upload: UploadedPeople) -> list[dict[str, str]]:
-    """What participants see, in the order that was chosen."""
+    """Return the columns that participants see, in the chosen order."""
     ticked = [number for number in range(len(upload.columns)) if f"show-{number}" in form.fields]
 
     def place(number: int) -> tuple[int, int]:
@@ -152,7 +152,7 @@ def _columns(form: Form, upload: UploadedPeople) -> list[dict[str, str]]:
 
 
 def mixed(pairs: int) -> dict[str, int]:
-    """How many of so many pairs are of another kind than uniform.
+    """Return the number of pairs of each special kind.
 
     >>> mixed(50)
     {'anchors': 8, 'repeats': 5, 'checks': 3}
@@ -168,7 +168,7 @@ def _design(form: Form, pairs: int) -> dict[str, int]:
 
 
 def _column(form: Form, name: str, upload: UploadedPeople) -> str | None:
-    """Columns are choices by their place in the file, as a name may be anything."""
+    """Return the column with the chosen number."""
     number = form.number(name, 0, len(upload.columns) - 1)
     return None if number is None else upload.columns[number].name
 
@@ -179,7 +179,7 @@ def _look_at(place: str, upload: UploadedPeople) -> ColumnLook | None:
 
 
 class StudyWizardPages(ConsolePages):
-    """Nothing of a study is there before the last step, and then all of it."""
+    """Steps from a table to a study, which is created atomically in the last one."""
 
     def __init__(self, host: Host, rendering: Rendering) -> None:
         super().__init__(host, rendering)
@@ -204,7 +204,7 @@ class StudyWizardPages(ConsolePages):
         name = self._uploads.new(operator_id)
 
         def check(form: Form) -> None:
-            self._refuse_others(request, form)
+            self._check_form(request, form)
             self._uploads.make_room(operator_id)
 
         try:
@@ -243,14 +243,14 @@ class StudyWizardPages(ConsolePages):
             decimals=DECIMALS,
         )
 
-    async def read_again(self, request: Request) -> Response:
-        """The same file, read as its sender says."""
+    async def read_as(self, request: Request) -> Response:
+        """Read the same file in another format."""
         upload, form = self._upload(request), request.state.form
         allowed = {"encoding": ENCODINGS, "separator": SEPARATORS, "decimal": DECIMALS}
-        said = {name: form.fields.get(name, "") for name in allowed}
-        wanted = FileFormat(**{name: value if value in allowed[name] else "" for name, value in said.items()})
+        chosen = {name: form.fields.get(name, "") for name in allowed}
+        file_format = FileFormat(**{name: value if value in allowed[name] else "" for name, value in chosen.items()})
         try:
-            await self._uploads.look_at(upload.id, upload.name, wanted)
+            await self._uploads.look_at(upload.id, upload.name, file_format)
         except InputError as error:
             return await self.file(request, upload.problem(error))
         except FileNotFoundError:
@@ -300,10 +300,10 @@ class StudyWizardPages(ConsolePages):
 
     async def first_preview(self, request: Request) -> Response:
         upload = self._upload(request)
-        return await self._beside(self._preview, request, Form(first_values(upload)), upload)
+        return await asyncio.to_thread(self._preview, request, Form(first_values(upload)), upload)
 
     async def preview(self, request: Request) -> Response:
-        return await self._beside(self._preview, request, request.state.form, self._upload(request))
+        return await asyncio.to_thread(self._preview, request, request.state.form, self._upload(request))
 
     def _preview(self, request: Request, form: Form, upload: UploadedPeople) -> Response:
         try:
@@ -316,7 +316,7 @@ class StudyWizardPages(ConsolePages):
         return study_pages.framed(html)
 
     def _refuse_telling(self, settings: Plain, outcome: str | None, upload: UploadedPeople, *, amounts: bool) -> None:
-        """Now, and not only when the study is made: what tells the outcome is not shown."""
+        """Refuse columns that tell the outcome, in the preview already."""
         if outcome is None:
             return
         key = (upload.id, upload.format, outcome, amounts)
@@ -334,7 +334,7 @@ class StudyWizardPages(ConsolePages):
         upload, form = self._upload(request), request.state.form
         try:
             choices = choices_of(form, upload)
-            await self._beside(self._make, request, upload, choices)
+            await asyncio.to_thread(self._make, request, upload, choices)
         except InputError as error:
             return self._choose(request, upload, form.fields, upload.problem(error))
         self._uploads.discard_all()
@@ -351,14 +351,14 @@ class StudyWizardPages(ConsolePages):
                 set_state(connection, StudyState.PAUSED)
                 draft.appear()
 
-            self._noted_now(request, "study made", draft.study.settings.title, appear)
+            self._log_change_now(request, "study made", draft.study.settings.title, appear)
 
     async def make_sample(self, request: Request) -> Response:
         """A study to try everything on, open and with the answers of simulated people."""
         if self._host.has_study:
             return await self.start(request, status=409)
         try:
-            await self._beside(self._make_sample, request)
+            await asyncio.to_thread(self._make_sample, request)
         except InputError as error:
             return await self.start(request, str(error))
         self._uploads.discard_all()
@@ -373,14 +373,14 @@ class StudyWizardPages(ConsolePages):
                 simulated.take_part(connection, draft.study, draw_panel(), at=datetime.now(UTC))
                 draft.appear()
 
-            self._noted_now(request, "sample study made", draft.study.settings.title, appear)
+            self._log_change_now(request, "sample study made", draft.study.settings.title, appear)
 
     routes = (
         ConsoleRoute("GET", "/admin/new", start, "owner"),
         ConsoleRoute("POST", "/admin/new", upload, "owner", most_bytes=MOST_BYTES + _AROUND),
         ConsoleRoute("POST", "/admin/sample", make_sample, "owner"),
         ConsoleRoute("GET", "/admin/new/{upload}/file", file, "owner"),
-        ConsoleRoute("POST", "/admin/new/{upload}/file", read_again, "owner"),
+        ConsoleRoute("POST", "/admin/new/{upload}/file", read_as, "owner"),
         ConsoleRoute("GET", "/admin/new/{upload}", choose, "owner"),
         ConsoleRoute("POST", "/admin/new/{upload}", make, "owner"),
         ConsoleRoute("GET", "/admin/new/{upload}/preview", first_preview, "owner"),

@@ -64,11 +64,11 @@ async def receive_file(request: Request, into: Path, check: Callable[[Form], Non
                 parser.write(chunk)
                 if len(parts.pieces) >= _AT_ONCE:
                     await loop.run_in_executor(None, into.stat)  # a file without a name would go on filling the disk
-                    await loop.run_in_executor(None, file.write, parts.taken())
+                    await loop.run_in_executor(None, file.write, parts.take())
             parser.finalize()
         except FormParserError:
             raise HTTPException(400) from None
-        await loop.run_in_executor(None, file.write, parts.taken())
+        await loop.run_in_executor(None, file.write, parts.take())
     parts.check_fields()
     if not parts.name:
         raise NoFile
@@ -76,7 +76,7 @@ async def receive_file(request: Request, into: Path, check: Callable[[Form], Non
 
 
 class _Parts:
-    """What a form is made of, as it comes in."""
+    """Parts of a form as they arrive."""
 
     def __init__(self, check: Callable[[Form], None]) -> None:
         self._check, self._checked = check, False
@@ -97,13 +97,13 @@ class _Parts:
             "on_headers_finished": self._headers_finished,
         }
 
-    def taken(self) -> bytearray:
-        """What came of the file since the last time."""
-        taken, self.pieces = self.pieces, bytearray()
-        return taken
+    def take(self) -> bytearray:
+        """Return the bytes of the file since the last call."""
+        take, self.pieces = self.pieces, bytearray()
+        return take
 
     def check_fields(self) -> None:
-        """Once, whether there is a file or not."""
+        """Check the fields once, with or without a file."""
         if not self._checked:
             self._checked = True
             self._check(Form({name: bytes(text).decode(errors="replace") for name, text in self._fields.items()}))
@@ -175,7 +175,7 @@ class UploadedPeople:
     id: str
     folder: Path
     name: str
-    """What its sender calls it."""
+    """Name that the sender gave the file."""
 
     rows: int
     columns: tuple[ColumnLook, ...]
@@ -209,11 +209,11 @@ class UploadedPeople:
         return read_parquet(self.folder / SAMPLE)
 
     def read(self, id_column: str) -> PeopleFile:
-        """Everyone; errors name the file as its sender does."""
+        """Read all people; errors name the file as its sender does."""
         return PeopleFile.of(*self._table(), id_column, decimal=self.format.decimal)
 
     def telling(self, outcome: str, *, amounts: bool = False) -> dict[str, str]:
-        """Every other column from which this outcome can be read, and how."""
+        """Return every column from which this outcome can be read, with the reason."""
         frame, _ = self._table()
         columns = {name: arrow_column(typed(frame[name], self.format.decimal)) for name in frame.columns}
         results = pa.chunked_array([columns.pop(outcome)])
@@ -223,7 +223,7 @@ class UploadedPeople:
         return read_sent(self.folder / TABLE, self.file)
 
     def problem(self, error: InputError) -> str:
-        """What is wrong, in the sender's words for the file."""
+        """Return an error that names the file as its sender does."""
         return str(error).replace(str(self.file), self.name).removeprefix("study: ")
 
 
@@ -271,23 +271,23 @@ class Uploads:
         columns = tuple(ColumnLook(**one | {name: tuple(one[name]) for name in lists}) for one in kept["columns"])
         return UploadedPeople(name, folder, kept["name"], kept["rows"], columns, FileFormat(**kept["format"]))
 
-    async def look_at(self, name: str, sent_name: str, wanted: FileFormat | None = None) -> None:
-        """Read what was received, as `wanted` or as it seems to be; errors name the file as its sender does.
+    async def look_at(self, name: str, sent_name: str, file_format: FileFormat | None = None) -> None:
+        """Read what was received, as `file_format` or as it seems to be; errors name the file as its sender does.
 
         Nobody knows what it is, so it is read in a guarded process. Only one runs at a time. A file that somebody
         deletes meanwhile is a FileNotFoundError.
         """
-        folder, shown = self._folder / name, shown_name(sent_name)
-        kind = shown.rpartition(".")[2].lower()
+        folder, name_shown = self._folder / name, clean_name(sent_name)
+        kind = name_shown.rpartition(".")[2].lower()
         if kind not in _KINDS:
-            raise InputError(f"{shown}: tables are taken from files that end in .xlsx, .csv, .tsv or .parquet")
-        how = asdict(wanted or FileFormat(decimal=""))
+            raise InputError(f"{name_shown}: tables are taken from files that end in .xlsx, .csv, .tsv or .parquet")
+        how = asdict(file_format or FileFormat(decimal=""))
         most = {"labels": MOST_DECISIONS, "columns": MOST_COLUMNS, "people": MOST_PEOPLE}
         work = GuardedWork(
-            shown,
+            name_shown,
             (folder / "received").stat().st_size,
             look_at_people,
-            (str(folder / "received"), str(folder / f"people.{kind}"), shown, how, most),
+            (str(folder / "received"), str(folder / f"people.{kind}"), name_shown, how, most),
             nice=_NICE,
         )
         if HAS_PROCESSES:
@@ -306,7 +306,7 @@ def _measured(folder: Path) -> tuple[float, int, Path]:
         return time.time(), 0, folder
 
 
-def shown_name(sent: str) -> str:
+def clean_name(sent: str) -> str:
     r"""Return the name of a file without its folders, and without what could be taken for anything but a name.
 
     >>> shown_name("../../C:\\data\\people 1.csv")

@@ -97,8 +97,8 @@ def situation(upcoming: Upcoming, new: NewAnswer) -> Situation:
         for pair in upcoming.laid_out
         if pair.position in answered
     ]
-    shown = [(pair.a, pair.b) for pair in upcoming.laid_out]
-    return Situation(upcoming.participant_number, upcoming.after + 1, own, shown)
+    pairs = [(pair.a, pair.b) for pair in upcoming.laid_out]
+    return Situation(upcoming.participant_number, upcoming.after + 1, own, pairs)
 
 
 _log = logging.getLogger("fairwise")

@@ -26,7 +26,7 @@ from fairwise.study.questions import Question, Refusal, asked
 from fairwise.study.stages import ANSWERING, Stage, stage_after
 from fairwise.web.participant.base import CHOOSE, ParticipantPages, Services
 from fairwise.web.shared import views
-from fairwise.web.shared.requests import MOST_QUESTION_FIELDS, Form, asked_again, typed_in
+from fairwise.web.shared.requests import MOST_QUESTION_FIELDS, Form, questions_with_values, typed_in
 from fairwise.web.shared.views import TRIES
 
 _NOT_RIGHT = marked("Not all of that is right. Read what your answer means, then try once more")
@@ -304,7 +304,7 @@ class QuestionPages(ParticipantPages):
     ) -> Response:
         names = {question.name for question in self._questions_of(participant)}
         translated = [question for question in self._edition(request).settings.questions if question.name in names]
-        page = asked_again(translated, typed, problems)
+        page = questions_with_values(translated, typed, problems)
         return self._own_page(
             request,
             "questions",

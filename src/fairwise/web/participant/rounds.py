@@ -133,10 +133,10 @@ class SecondRoundPages(ParticipantPages):
             nonce=self._keys.new(),
             stamp=self._keys.time(pair.key),
         )
-        is_shown = shows_reasons(self._settings.arms, participant.arm)
-        return PairAgain(pair.position, view, first.answer, first.why, is_shown, self._answers_of_others(opinion))
+        shows_opinions = shows_reasons(self._settings.arms, participant.arm)
+        return PairAgain(pair.position, view, first.answer, first.why, shows_opinions, self._opinions(opinion))
 
-    def _answers_of_others(self, opinion: Opinion | None) -> tuple[OthersAnswer, ...]:
+    def _opinions(self, opinion: Opinion | None) -> tuple[OthersAnswer, ...]:
         """Return answers in the order of the buttons; the order of reasons depends on no author, time or length."""
         if opinion is None or opinion.counts is None:
             return ()
@@ -235,8 +235,8 @@ class TalkingPages(ParticipantPages):
         """Return whether a pair is not, or no longer, to be answered alone: see :func:`record_outside`."""
         if not self._talks or await self._read(request, talking.talk_of) is None:
             return False
-        has_talked = pair.design == PairDesign.FIXED and pair.answer is not None
-        return has_talked or await self.talk(request) is not None
+        was_discussed = pair.design == PairDesign.FIXED and pair.answer is not None
+        return was_discussed or await self.talk(request) is not None
 
     # On the phone
 
@@ -251,9 +251,9 @@ class TalkingPages(ParticipantPages):
         two = self.pairs[turn.pair - 1]
         pair = await self._read(request, talking.own_pair, two=two)
         answer = pair.answer and (pair.answer.answer if (pair.a, pair.b) == two else pair.answer.answer.swapped())
-        is_asked, has_answered = talking.is_asked(pair, turn), talking.has_answered(pair, turn)
-        if not is_asked or (has_answered and "change" not in request.query_params):
-            state = views.InTurn(turn, said=answer, asked=is_asked, answered=has_answered)
+        can_answer, has_answered = talking.is_asked(pair, turn), talking.has_answered(pair, turn)
+        if not can_answer or (has_answered and "change" not in request.query_params):
+            state = views.InTurn(turn, said=answer, asked=can_answer, answered=has_answered)
             return self._on_phone(request, "room", state=state)
         a, b = (self._edition(request).cards[person] for person in two)
         view = views.Pair(

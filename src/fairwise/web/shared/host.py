@@ -50,7 +50,7 @@ class Host:
         """Open the database, and the study if there is one yet; the folder is made if it is not there."""
         self.path, self.database, self.prefix = path, database, prefix
         self.start_page = start_page
-        """Of a server with several studies."""
+        """Start page of a server with several studies."""
 
         path.mkdir(mode=0o700, exist_ok=True)
         make_private(_private_files(path, database))
@@ -63,7 +63,7 @@ class Host:
 
         self.store = Store.open(database, None if self.study is None else self.study.fingerprint, path)
         self.standing = self.store.read_now(standing)
-        """How the study stands, as of a second ago at most."""
+        """State of the study, a second old at most."""
 
         self.watch = Watch(database)
         if self.study is not None:
@@ -80,7 +80,7 @@ class Host:
         return time.monotonic() - self._looked >= _SECONDS
 
     def look_again(self) -> None:
-        """With the next request, since something was just changed here."""
+        """Look for changes with the next request."""
         self._looked = time.monotonic() - _SECONDS
 
     def refresh(self) -> bool:
@@ -109,10 +109,12 @@ class Host:
 
 
 def _private_files(path: Path, database: str | Path) -> list[Path]:
-    """What nobody else on this machine is to open, whoever made it and whatever the folder allows."""
+    """Return the files that nobody else on this machine may open."""
     answers = sqlite_file(database_url(database))
-    beside = [] if answers is None else [answers.with_name(f"{answers.name}{end}") for end in ("", "-wal", "-shm")]
-    return [path / SECRET, path / ATTEMPTS, *beside]
+    database_files = (
+        [] if answers is None else [answers.with_name(f"{answers.name}{end}") for end in ("", "-wal", "-shm")]
+    )
+    return [path / SECRET, path / ATTEMPTS, *database_files]
 
 
 def _secret(file: Path) -> bytes:
@@ -124,7 +126,7 @@ def _secret(file: Path) -> bytes:
 
 
 def _state(path: Path) -> tuple[tuple[str, int, int], ...]:
-    """Which of its files there are, how large they are and when they were last changed."""
+    """Return the names, sizes and times of the study's files."""
     states = []
     for file in path.iterdir():
         if not any(file.name.startswith(f"{stem}.") and file.suffix == kind for stem, kind in _READ):
@@ -151,14 +153,14 @@ class Trials:
         self._home, self._keys, self._prefix = home, keys, prefix
 
     def name_of(self, operator: Operator) -> str:
-        """What stands for an operator's trial in addresses: nobody can guess another's."""
+        """Return the unguessable name of an operator's trial."""
         return self._keys.token(f"trial {operator.id}")
 
     def folder(self, name: str) -> Path:
         return self._home / _FOLDER / name
 
     def address(self, name: str) -> str:
-        """Where its pages begin."""
+        """Return the address of a trial's pages."""
         return f"{self._prefix}{PATH}/{name}"
 
     def link(self, name: str) -> str | None:
@@ -208,7 +210,7 @@ class Trials:
 
 
 def _copy(file: Path, to: Path) -> None:
-    """What participants' pages read: neither outcomes nor secrets nor models."""
+    """Copy what participants' pages read, without outcomes, secrets and models."""
     if file.is_dir():
         if not file.name.startswith(".") and file.name not in _LEFT_OUT:
             shutil.copytree(file, to)

@@ -231,11 +231,11 @@ def pages_of(
     return pages
 
 
-def templates_of(package: str, prefix: str, spoken: Language) -> Environment:
+def templates_of(package: str, prefix: str, lang: Language) -> Environment:
     """Return the templates of a package in a language, escaped by default."""
-    environment = templates.environment(package, catalogue=spoken.catalogue)
+    environment = templates.environment(package, catalogue=lang.catalogue)
     environment.globals |= {"prefix": prefix, "static": static_addresses(prefix)}
-    environment.filters |= {"number": spoken.number, "percent": spoken.percent}
+    environment.filters |= {"number": lang.number, "percent": lang.percent}
     return environment
 
 

@@ -31,9 +31,9 @@ from fairwise.web.shared.security import MOST_BYTES, Guard, TooLarge, TooSlow, c
 
 MOST_FIELDS = 40
 _MOST_MARKS = 30
-"""On one letter, as in Unicode's format for streams: to put n of them in order takes time that grows with n²."""
+"""Limit of marks on one letter, as in Unicode's format for streams: sorting n of them takes time that grows with n²."""
 MOST_QUESTION_FIELDS = MOST_QUESTIONS * MOST_OPTIONS + 40
-"""Of a form in which everything is ticked that can be."""
+"""Limit of fields in a form in which everything is ticked."""
 
 
 @dataclass(frozen=True)
@@ -119,10 +119,10 @@ class AskedQuestion:
     """One question as somebody sees it."""
 
     question: Question
-    """In the language that they read."""
+    """Question in the reader's language."""
 
     typed: Collection[str] = ()
-    """What the form says already."""
+    """Values that the form has."""
 
     problem: str | None = None
 
@@ -142,7 +142,7 @@ def typed_in(form: Form, question: Question) -> list[str]:
     return [text] if text else []
 
 
-def asked_again(
+def questions_with_values(
     questions: Sequence[Question], typed: Mapping[str, Collection[str]], problems: Mapping[str, str] | None = None
 ) -> list[AskedQuestion]:
     """Return the questions of a page with what was typed and what is wrong, by the names of the questions."""
@@ -176,8 +176,8 @@ class LanguageChoice:
     def _chosen(self, scope: Scope) -> str | None:
         if len(self._languages) == 1 or not scope["query_string"]:
             return None
-        asked = parse_qs(scope["query_string"].decode("latin-1")).get(PARAMETER, [""])[0]
-        return asked if asked in self._languages else None
+        code = parse_qs(scope["query_string"].decode("latin-1")).get(PARAMETER, [""])[0]
+        return code if code in self._languages else None
 
     def _kept_or_preferred(self, scope: Scope) -> str:
         if len(self._languages) == 1:
@@ -300,12 +300,12 @@ def read_static_files() -> dict[str, tuple[bytes, str]]:
 
 
 def version_of(content: bytes) -> str:
-    """What ``?v=`` says: it changes whenever the file does, so an old copy is never shown."""
+    """Return the version of a file's content for its address."""
     return hashlib.sha256(content).hexdigest()[:12]
 
 
 def static_addresses(prefix: str) -> dict[str, str]:
-    """Where browsers find every one of these files, by name."""
+    """Return the address of every static file by its name."""
     return {
         name: f"{prefix}/static/{name}?v={version_of(content)}" for name, (content, _) in read_static_files().items()
     }

@@ -44,7 +44,7 @@ class TooLarge(Exception):  # noqa: N818 - a refusal, not an error
 
 
 def bounded(receive: Receive, most: int) -> Receive:
-    """What is received of a body, as long as it comes fast enough and is not too large, whatever length it says.
+    """Return a `receive` that refuses bodies that are too slow or too large.
 
     What comes after it may take its time.
     """
@@ -91,7 +91,7 @@ _LONGEST_HOST = 260  # no name is longer, and a port
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'"
 )
-"""What a page may load, and where its forms may go; who may show it in a frame is said beside it."""
+"""Content policy of every page: what it may load, and where its forms may go."""
 
 HEADERS = {
     "cache-control": "no-store",
@@ -140,7 +140,7 @@ class Guard:
         scripts_may_ask: bool = False,
         larger: Mapping[str, int] | None = None,
     ) -> None:
-        """With `scripts_may_ask`, scripts of our own may ask this server for numbers while a page is open.
+        """Guard an app; with `scripts_may_ask`, its own scripts may ask this server for numbers.
 
         `larger` are paths to which more bytes may be sent than anywhere else, and how many.
         """
@@ -183,9 +183,9 @@ class Reply:
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.begun = True
-            given = message.get("headers", ())
-            said = {name for name, _ in given}
-            message["headers"] = [*given, *(one for one in self._headers if one[0] not in said)]
+            headers = message.get("headers", ())
+            names = {name for name, _ in headers}
+            message["headers"] = [*headers, *(one for one in self._headers if one[0] not in names)]
         await self._send(message)
 
 
@@ -202,8 +202,8 @@ def _refused(method: str, headers: Headers, most: int) -> int | None:
         return 403
     length = headers.get("content-length", "0")
     # A digit of another script is no number here, and one of thousands of digits not worth reading.
-    known = length.isascii() and length.isdigit() and len(length) < 16
-    return None if known and int(length) <= most else 413
+    is_number = length.isascii() and length.isdigit() and len(length) < 16
+    return None if is_number and int(length) <= most else 413
 
 
 def from_here(headers: Headers) -> bool:
@@ -219,14 +219,14 @@ def from_here(headers: Headers) -> bool:
 
 @dataclass(frozen=True)
 class StartPage:
-    """Of a server with several studies: how it knows which of them a browser is logged in to, as one study sees it.
+    """Start page of a server with several studies, as one of them sees it.
 
     Sessions are cookies of one study, which no browser sends to the start page. So who logs in gets one cookie more,
     for the whole server, that says so and opens nothing: it holds a hash of the session's key, signed by the study.
     """
 
     path: str
-    """Where it is: ``/``, or what a proxy shows the server under."""
+    """Path of the start page."""
 
     study: str
     """The name of this study."""
@@ -263,7 +263,7 @@ _BUSY_SECONDS = 10
 
 @dataclass(frozen=True)
 class Limit:
-    """What an attempt counts for, and how many there may be for it."""
+    """Something that attempts count for, and how many are allowed."""
 
     kind: str
     of: str
@@ -271,7 +271,7 @@ class Limit:
 
 
 def login_limits(name: str, address: str, device: str | None) -> tuple[Limit, ...]:
-    """Of an attempt to log in: those of its browser alone, if this name logged in by it before; see :class:`Devices`.
+    """Return the limits of a login: its browser alone, if this name logged in by it before; see :class:`Devices`.
 
     Otherwise those of the name, by whomever it is tried, and of the network, whatever names are tried from there. So
     strangers who guess can keep nobody out of the browser that they use.
@@ -285,12 +285,12 @@ def login_limits(name: str, address: str, device: str | None) -> tuple[Limit, ..
 
 
 def change_limits(name: str) -> tuple[Limit, ...]:
-    """Of an attempt to change the password of whoever is logged in, which keeps nobody from logging in."""
+    """Return the limits of a change of password, which keep nobody from logging in."""
     return (Limit("old password of", same_letters(name), OF_ONE_NAME),)
 
 
 def consent_limits(address: str, most: int, *, in_room: bool = False) -> tuple[Limit, ...]:
-    """Of someone who begins; a ``most`` of 0 is any number. Those in rooms are counted apart from others.
+    """Return the limits of someone who begins; `most` 0 means any number. Rooms are counted separately.
 
     Addresses that are not public are not counted: behind a proxy that tells no other, everyone would have one.
     """
@@ -301,7 +301,7 @@ def consent_limits(address: str, most: int, *, in_room: bool = False) -> tuple[L
 
 
 def network(address: str) -> str:
-    """What counts as one address: of IPv6 the first half, as everyone has all of the second to choose from.
+    """Return what counts as one address: of IPv6 the first half, as everyone has all of the second to choose from.
 
     >>> network("2001:db8:1:2:3:4:5:6"), network("203.0.113.9"), network("::ffff:203.0.113.9")
     ('2001:db8:1:2::/64', '203.0.113.9', '203.0.113.9')
@@ -313,7 +313,7 @@ def network(address: str) -> str:
 
 
 def _parsed(address: str) -> IPv4Address | IPv6Address | None:
-    """None for a socket in a file, or nothing at all."""
+    """Return an IP address, or None for anything else."""
     try:
         parsed: IPv4Address | IPv6Address = ip_address(address)
     except ValueError:
