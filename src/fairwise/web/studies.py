@@ -9,33 +9,27 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 
 from starlette.middleware import Middleware
-from starlette.requests import HTTPConnection, Request
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from fairwise.errors import FairwiseError
-from fairwise.store import operators
-from fairwise.store.errors import StoreUnavailable
 from fairwise.store.failures import log_lines_of
 from fairwise.store.operators import has_owner
 from fairwise.store.places import Place, Places, find_places, is_address, is_settled, last_change
-from fairwise.study.languages import marked
-from fairwise.study.stages import StudyState
 from fairwise.web.app import Site
-from fairwise.web.console.base import LANGUAGE_COOKIE, REFUSALS, REFUSED_OTHERWISE, Rendering, languages
+from fairwise.web.console.base import LANGUAGE_COOKIE, languages
+from fairwise.web.console.overview import Listing, listed
 from fairwise.web.shared import monitoring
-from fairwise.web.shared.host import Host
-from fairwise.web.shared.requests import LanguageChoice, application, static_route, visitor_language
+from fairwise.web.shared.requests import LanguageChoice, application, static_route
 from fairwise.web.shared.security import StartPage, plain_page
 
 _log = logging.getLogger("fairwise")
@@ -231,64 +225,3 @@ class Studies:
                 return PlainTextResponse("no study is ready; the log says why", HTTPStatus.SERVICE_UNAVAILABLE)
             return PlainTextResponse("ready, but not every study is; the log says why")
         return PlainTextResponse("ready")
-
-
-_LISTED = (marked("Your studies"), marked("This browser is logged in to them. Studies of others are not listed."))
-_NOTHING_LISTED = (
-    marked("There is nothing to see here"),
-    marked("Open the link that you were given. Operators see their studies here once they have logged in to one."),
-)
-_STATES = {
-    StudyState.OPEN: marked("open"),
-    StudyState.PAUSED: marked("paused"),
-    StudyState.CLOSED: marked("closed"),
-}
-
-
-@dataclass(frozen=True)
-class Listed:
-    """A study on the start page, for somebody who is logged in to it."""
-
-    name: str
-    title: str
-    address: str
-    state: str
-    role: str
-
-
-async def listed(host: Host, visitor: HTTPConnection) -> Listed | None:
-    """Return one of several studies as it is listed, if whoever asks is logged in to it now."""
-    token_hash = None if host.start_page is None else host.start_page.session_of(visitor, host.keys)
-    if host.start_page is None or token_hash is None:
-        return None
-    try:
-        who = await host.store.read(partial(operators.operator_of, token_hash=token_hash, at=datetime.now(UTC)))
-    except StoreUnavailable:
-        return None
-    if who is None:
-        return None
-    name, title = host.start_page.study, "" if host.study is None else host.study.settings.title
-    return Listed(name, title or name, f"{host.prefix}/admin", _STATES[host.standing.state], who.role)
-
-
-class Listing:
-    """Pages that belong to no study."""
-
-    def __init__(self, prefix: str) -> None:
-        self._rendering = Rendering(prefix)
-
-    def page(self, scope: Scope, studies: Sequence[Listed]) -> Response:
-        return self._page(
-            scope, _LISTED if studies else _NOTHING_LISTED, 200, sorted(studies, key=lambda one: one.name)
-        )
-
-    def refusal(self, scope: Scope, status: int) -> Response:
-        return self._page(scope, REFUSALS.get(status, REFUSED_OTHERWISE), status, [])
-
-    def _page(self, scope: Scope, words: tuple[str, str], status: int, studies: Sequence[Listed]) -> Response:
-        heading, text = words
-        values = {"operator": None, "csrf": "", "here": "/", "study": None, "done": None}
-        html = self._rendering.page(
-            "studies", visitor_language(scope), **values, heading=heading, text=text, studies=studies
-        )
-        return HTMLResponse(html, status)

@@ -28,7 +28,7 @@ from fairwise.store.operators import Event, Operator, TrailFilter, count_events,
 from fairwise.store.tables import ROLES
 from fairwise.study.languages import marked
 from fairwise.study.signing import Keys
-from fairwise.web.console.base import COOKIE, ConsolePages, ConsoleRoute, Rendering
+from fairwise.web.console.base import COOKIE, ConsolePages, Rendering, get, post
 from fairwise.web.shared.host import Host
 from fairwise.web.shared.requests import whole_number
 from fairwise.web.shared.security import Attempts, change_limits, cookie_of, login_limits
@@ -139,6 +139,7 @@ class LoginPages(ConsolePages):
         super().__init__(host, rendering)
         self._attempts, self._devices = Attempts(host.path, host.keys), Devices(host.keys)
 
+    @get("/admin/login", "anyone")
     async def ask(self, request: Request) -> Response:
         if request.state.operator is not None:
             return self._to("")
@@ -148,6 +149,7 @@ class LoginPages(ConsolePages):
         anyone = await self._store.read(operators.was_set_up)
         return self._page(request, "login", status, problem=problem, name=name, anyone=anyone)
 
+    @post("/admin/login", "anyone")
     async def log_in(self, request: Request) -> Response:
         form = request.state.form
         name, password = form.text("name", operators.LONGEST_NAME), form.fields.get("password", "")
@@ -187,6 +189,7 @@ class LoginPages(ConsolePages):
             self._host.start_page.list_study(response, self._host.keys, token_hash, secure=secure)
         return response
 
+    @post("/admin/logout", "viewer")
     async def log_out(self, request: Request) -> Response:
         token = cookie_of(request, COOKIE) or ""
         await self._store.write(partial(operators.end_session, token_hash=self._host.keys.hashed(token)))
@@ -198,11 +201,13 @@ class LoginPages(ConsolePages):
 
     # The first account
 
+    @get("/admin/setup/{key}", "anyone")
     async def ask_first(self, request: Request) -> Response:
         if await self._is_set_up(request):
             return self._to("/login")
         return self._page(request, "setup", name="")
 
+    @post("/admin/setup/{key}", "anyone")
     async def make_first(self, request: Request) -> Response:
         if await self._is_set_up(request):
             return self._to("/login")
@@ -223,10 +228,12 @@ class LoginPages(ConsolePages):
 
     # Another password, by a link from the command line
 
+    @get("/admin/reset/{key}", "anyone")
     async def ask_password(self, request: Request) -> Response:
         operator, _ = await self._of_link(request)
         return self._page(request, "reset", account=operator)
 
+    @post("/admin/reset/{key}", "anyone")
     async def set_password(self, request: Request) -> Response:
         operator, before = await self._of_link(request)
         form, now = request.state.form, datetime.now(UTC)
@@ -260,16 +267,6 @@ class LoginPages(ConsolePages):
             raise HTTPException(404)
         return operator, kept
 
-    routes = (
-        ConsoleRoute("GET", "/admin/login", ask, "anyone"),
-        ConsoleRoute("POST", "/admin/login", log_in, "anyone"),
-        ConsoleRoute("POST", "/admin/logout", log_out, "viewer"),
-        ConsoleRoute("GET", "/admin/setup/{key}", ask_first, "anyone"),
-        ConsoleRoute("POST", "/admin/setup/{key}", make_first, "anyone"),
-        ConsoleRoute("GET", "/admin/reset/{key}", ask_password, "anyone"),
-        ConsoleRoute("POST", "/admin/reset/{key}", set_password, "anyone"),
-    )
-
 
 # Who may use the console.
 
@@ -281,10 +278,12 @@ class AccountPages(ConsolePages):
         super().__init__(host, rendering)
         self._attempts = Attempts(host.path, host.keys)
 
+    @get("/admin/accounts", "owner")
     async def accounts(self, request: Request, problem: str | None = None, name: str = "") -> Response:
         everyone = await self._store.read(operators.all_operators)
         return self._page(request, "accounts", accounts=everyone, problem=problem, name=name)
 
+    @post("/admin/accounts", "owner")
     async def add(self, request: Request) -> Response:
         form = request.state.form
         name, role = form.text("name", operators.LONGEST_NAME), form.text("role", 16)
@@ -302,6 +301,7 @@ class AccountPages(ConsolePages):
             return await self.accounts(request, f"There is an account named {name} already", name)
         return self._to("/accounts?done=account-added")
 
+    @post("/admin/accounts/{id:number}/remove", "owner")
     async def remove(self, request: Request) -> Response:
         which = request.path_params["id"]
         everyone = {one.id: one for one in await self._store.read(operators.all_operators)}
@@ -317,9 +317,11 @@ class AccountPages(ConsolePages):
             return await self.accounts(request, problem)
         return self._to("/accounts?done=account-removed")
 
+    @get("/admin/password", "viewer")
     async def password(self, request: Request) -> Response:
         return self._page(request, "password")
 
+    @post("/admin/password", "viewer")
     async def change(self, request: Request) -> Response:
         form, operator = request.state.form, request.state.operator
         old, new = (form.fields.get(name, "")[: LONGEST + 1] for name in ("old", "password"))
@@ -341,14 +343,6 @@ class AccountPages(ConsolePages):
 
         await self._log_change(request, "password changed", operator.name, change)
         return self._to("/login?done=password-changed")
-
-    routes = (
-        ConsoleRoute("GET", "/admin/accounts", accounts, "owner"),
-        ConsoleRoute("POST", "/admin/accounts", add, "owner"),
-        ConsoleRoute("POST", "/admin/accounts/{id:number}/remove", remove, "owner"),
-        ConsoleRoute("GET", "/admin/password", password, "viewer"),
-        ConsoleRoute("POST", "/admin/password", change, "viewer"),
-    )
 
 
 PAGE_SIZE = 100
@@ -416,6 +410,7 @@ def _day(text: str) -> date | None:
 class TrailPages(ConsolePages):
     """Audit log, for owners."""
 
+    @get("/admin/trail", "owner")
     async def show(self, request: Request) -> Response:
         chosen = read_filter(request.query_params)
         count = await self._store.read(partial(count_events, which=chosen))
@@ -437,6 +432,7 @@ class TrailPages(ConsolePages):
             words=ACTIONS,
         )
 
+    @get("/admin/trail.csv", "owner")
     async def download(self, request: Request) -> Response:
         """All that the filters leave, as CSV."""
         events = await self._store.read(partial(trail, which=read_filter(request.query_params)))
@@ -447,8 +443,3 @@ class TrailPages(ConsolePages):
         name = f"trail-{datetime.now(UTC):%Y-%m-%d}.csv"
         headers = {"content-disposition": f'attachment; filename="{name}"'}
         return Response(text.getvalue(), media_type="text/csv; charset=utf-8", headers=headers)
-
-    routes = (
-        ConsoleRoute("GET", "/admin/trail", show, "owner"),
-        ConsoleRoute("GET", "/admin/trail.csv", download, "owner"),
-    )

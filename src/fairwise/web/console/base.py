@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from babel.dates import format_datetime
 from babel.numbers import format_decimal
@@ -225,13 +225,15 @@ def percent(share: float | None) -> str:
     return "–" if share is None else f"{100 * share:.0f} %"
 
 
-P = ParamSpec("P")
 T = TypeVar("T")
 COOKIE = "fairwise_operator"
 # Tables of people may have many columns, and each of them several fields.
 _MOST_FIELDS = 5000
 # A session is marked as used at most so often; each time is a write.
 _MARKED = timedelta(minutes=1)
+
+
+Role = Literal["anyone", "viewer", "owner"]
 
 
 @dataclass(frozen=True)
@@ -241,11 +243,32 @@ class ConsoleRoute:
     method: Literal["GET", "POST"]
     path: str
     handler: Callable[[Any, Request], Awaitable[Response]]
-    role: Literal["anyone", "viewer", "owner"]
+    role: Role
     """Owners may do whatever viewers may."""
 
     most_bytes: int = 0
     """Limit of a request that brings a file, read by its handler; 0 for a form."""
+
+
+Handler = TypeVar("Handler", bound=Callable[..., Awaitable[Response]])
+
+
+def get(path: str, role: Role) -> Callable[[Handler], Handler]:
+    """Mark a method as the page at a path."""
+    return _route("GET", path, role)
+
+
+def post(path: str, role: Role, most_bytes: int = 0) -> Callable[[Handler], Handler]:
+    """Mark a method as the action at a path."""
+    return _route("POST", path, role, most_bytes)
+
+
+def _route(method: Literal["GET", "POST"], path: str, role: Role, most_bytes: int = 0) -> Callable[[Handler], Handler]:
+    def mark(handler: Handler) -> Handler:
+        vars(handler)["route"] = ConsoleRoute(method, path, handler, role, most_bytes)
+        return handler
+
+    return mark
 
 
 class ConsolePages:
@@ -256,7 +279,10 @@ class ConsolePages:
     allowed any more when something is changed: every change goes through :meth:`_log_change`, which looks again.
     """
 
-    routes: tuple[ConsoleRoute, ...] = ()
+    routes: ClassVar[tuple[ConsoleRoute, ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        cls.routes = tuple(member.route for member in vars(cls).values() if hasattr(member, "route"))
 
     def __init__(self, host: Host, rendering: Rendering) -> None:
         self._host, self._rendering, self._store = host, rendering, host.store

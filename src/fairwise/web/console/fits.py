@@ -32,7 +32,7 @@ from fairwise.study.fit_choices import (
 )
 from fairwise.study.folder import OUTCOME, StudyFolder
 from fairwise.study.languages import Language, marked
-from fairwise.web.console.base import ConsolePages, ConsoleRoute, console_language
+from fairwise.web.console.base import ConsolePages, console_language, get, post
 from fairwise.web.console.fit_form import (
     FIRST_VALUES,
     OWN,
@@ -72,6 +72,7 @@ def _language(request: Request) -> Language:
 class FitPages(ConsolePages):
     """Viewers see all fits; owners ask for them, stop them, choose one and take its model away."""
 
+    @get("/admin/fits", "viewer")
     async def fits(self, request: Request) -> Response:
         jobs, state = await self._store.read(all_jobs), await self._store.read(standing)
         listed = [(job, choices_of_job(job), self._fitted(job)) for job in jobs]
@@ -108,6 +109,7 @@ class FitPages(ConsolePages):
             return str(error)
         return _unfit_outcomes(study, labels)
 
+    @get("/admin/fits/new", "owner")
     async def ask(self, request: Request) -> Response:
         like, study = request.query_params.get("like", ""), self._host.study
         if not like or study is None:
@@ -155,6 +157,7 @@ class FitPages(ConsolePages):
             people=await self._store.read(participant_counts),
         )
 
+    @post("/admin/fits", "owner")
     async def start(self, request: Request) -> Response:
         form, study = request.state.form, self._host.study
         advice = await self._advice()
@@ -173,6 +176,7 @@ class FitPages(ConsolePages):
         job_id = await self._log_change(request, "fit started", choices.name, put)
         return self._to(f"/fits/{job_id}?done=fit-started")
 
+    @post("/admin/fits/{id:number}/cancel", "owner")
     async def cancel(self, request: Request) -> Response:
         job = await self._job(request.path_params["id"])
         if job.state in _BUSY:
@@ -181,6 +185,7 @@ class FitPages(ConsolePages):
 
     # What came out
 
+    @get("/admin/fits/{id:number}", "viewer")
     async def fit(self, request: Request) -> Response:
         job, state, study = (
             await self._job(request.path_params["id"]),
@@ -237,10 +242,12 @@ class FitPages(ConsolePages):
             "several": bool(study.settings.decisions),
         }
 
+    @get("/admin/fits/{id:number}/score", "viewer")
     async def to_score(self, request: Request) -> Response:
         """Redirect to the form. The input is not stored."""
         return self._to(f"/fits/{request.path_params['id']}#person")
 
+    @post("/admin/fits/{id:number}/score", "viewer")
     async def score(self, request: Request) -> Response:
         """Show what the model says about a person, who is not stored."""
         job, study, form = await self._job(request.path_params["id"]), self._study(), request.state.form
@@ -269,16 +276,19 @@ class FitPages(ConsolePages):
             treated_well=study.settings.treated_well,
         )
 
+    @get("/admin/fits/{id:number}/model", "owner")
     async def model(self, request: Request) -> Response:
         file, job_id = await self._file(request, MODEL), request.path_params["id"]
         await self._log_change(request, "downloaded", f"model {job_id}", lambda _: None)
         return FileResponse(file, filename=f"fit-{job_id}.skops", media_type="application/octet-stream")
 
+    @get("/admin/fits/{id:number}/prices", "owner")
     async def prices(self, request: Request) -> Response:
         file, job_id = await self._file(request, PRICES), request.path_params["id"]
         await self._log_change(request, "downloaded", f"what each answer costs, model {job_id}", lambda _: None)
         return FileResponse(file, filename=f"fit-{job_id}.prices.parquet", media_type="application/octet-stream")
 
+    @post("/admin/fits/{id:number}/point", "owner")
     async def fit_point(self, request: Request) -> Response:
         """Start the same fit with the allowance of a point of its frontier."""
         job = await self._job(request.path_params["id"])
@@ -291,6 +301,7 @@ class FitPages(ConsolePages):
         name = f"{plain_name} (allowance {eta:g})"
         return await self._submit(request, FitChoices.checked({**choices.model_dump(), "eta": eta, "name": name}))
 
+    @post("/admin/fits/{id:number}/choose", "owner")
     async def choose(self, request: Request) -> Response:
         """Choose a model; participants see nothing of it before an owner shows it."""
         job = await self._job(request.path_params["id"])
@@ -299,6 +310,7 @@ class FitPages(ConsolePages):
         await self._log_change(request, "model chosen", f"fit {job.id}", partial(choose, job_id=job.id, shown=False))
         return self._to("/results?done=model-chosen")
 
+    @get("/admin/fits/compare", "viewer")
     async def compare(self, request: Request) -> Response:
         sides = []
         for name in ("a", "b"):
@@ -337,21 +349,6 @@ class FitPages(ConsolePages):
         return in_words(
             choices_of_job(job), columns, await asyncio.to_thread(_labels, study), _language(request), amount
         )
-
-    routes = (
-        ConsoleRoute("GET", "/admin/fits", fits, "viewer"),
-        ConsoleRoute("POST", "/admin/fits", start, "owner"),
-        ConsoleRoute("GET", "/admin/fits/new", ask, "owner"),
-        ConsoleRoute("GET", "/admin/fits/compare", compare, "viewer"),
-        ConsoleRoute("GET", "/admin/fits/{id:number}", fit, "viewer"),
-        ConsoleRoute("GET", "/admin/fits/{id:number}/score", to_score, "viewer"),
-        ConsoleRoute("POST", "/admin/fits/{id:number}/score", score, "viewer"),
-        ConsoleRoute("GET", "/admin/fits/{id:number}/model", model, "owner"),
-        ConsoleRoute("GET", "/admin/fits/{id:number}/prices", prices, "owner"),
-        ConsoleRoute("POST", "/admin/fits/{id:number}/cancel", cancel, "owner"),
-        ConsoleRoute("POST", "/admin/fits/{id:number}/point", fit_point, "owner"),
-        ConsoleRoute("POST", "/admin/fits/{id:number}/choose", choose, "owner"),
-    )
 
 
 def _may_use(choices: FitChoices, column: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -13,12 +14,15 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 from sqlalchemy import Connection
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, Response
+from starlette.types import Scope
 
+from fairwise.store import operators
 from fairwise.store.answers import anyone_answered
 from fairwise.store.deliberation import how_many_returned
 from fairwise.store.erasure import days_off
+from fairwise.store.errors import StoreUnavailable
 from fairwise.store.export import simulated_count
 from fairwise.store.fit_files import Fitted
 from fairwise.store.jobs import all_jobs
@@ -29,8 +33,9 @@ from fairwise.study.folder import OUTCOME, StudyFolder
 from fairwise.study.languages import marked
 from fairwise.study.quality import NAMES
 from fairwise.study.stages import StudyState
-from fairwise.web.console.base import ConsolePages, ConsoleRoute
+from fairwise.web.console.base import REFUSALS, REFUSED_OTHERWISE, ConsolePages, Rendering, get
 from fairwise.web.console.study_pages import TRIED, has_participants
+from fairwise.web.shared.host import Host
 from fairwise.web.shared.progress import LEFT_AFTER, Picture
 from fairwise.web.shared.requests import visitor_language
 
@@ -125,6 +130,7 @@ def _chart(answered_at: NDArray[np.float64], now: datetime, width: int, bars: in
 class OverviewPages(ConsolePages):
     """The first page of the console."""
 
+    @get("/admin", "viewer")
     async def overview(self, request: Request) -> Response:
         study = self._host.study
         if study is None:
@@ -135,6 +141,7 @@ class OverviewPages(ConsolePages):
         numbers = {**await self._numbers(study), "standing": state}
         return self._page(request, "overview", steps=steps, next_step=upcoming, **numbers)
 
+    @get("/admin/live", "viewer")
     async def live(self, request: Request) -> Response:
         """The numbers alone, which the page's script puts in the place of the old ones."""
         study = self._host.study
@@ -166,11 +173,6 @@ class OverviewPages(ConsolePages):
         """Return the number of participants in the second round; None while there is none."""
         on = study.settings.deliberation.on and self._host.standing.round == SECOND
         return await self._store.read(how_many_returned) if on else None
-
-    routes = (
-        ConsoleRoute("GET", "/admin", overview, "viewer"),
-        ConsoleRoute("GET", "/admin/live", live, "viewer"),
-    )
 
 
 def _arms(picture: Picture, study: StudyFolder) -> list[tuple[str, Counter[str]]]:
@@ -298,87 +300,72 @@ def checklist(connection: Connection, study: StudyFolder, state: Standing) -> li
     ]
 
 
-# One word for one thing: what pages of the console say, and what is meant.
-GLOSSARY = (
-    (marked("Study"), marked("One question, asked about pairs of people from one table. A folder holds one study.")),
-    (marked("Operator"), marked("Someone who runs the study. Owners may change everything, viewers only look.")),
-    (
-        marked("Participant"),
-        marked("Someone who takes part and answers. In downloads and in Python they are called judges."),
-    ),
-    (
-        marked("Person A, person B"),
-        marked("The two people of your table who are compared. They are not asked anything."),
-    ),
-    (
-        marked("Outcome"),
-        marked("What became of the people of the table, in one column with two values. Participants never see it."),
-    ),
-    (marked("Pair"), marked("Two people, shown side by side.")),
-    (marked("Answer"), marked("What a participant pressed about a pair. As data for a model it is called a judgment.")),
-    (
-        marked("Anchor"),
-        marked("A pair that several participants are shown, so that it can be seen how far they agree."),
-    ),
-    (
-        marked("Repeat"),
-        marked("A pair that is shown to somebody twice, sides swapped, so that it can be seen how steady they are."),
-    ),
-    (
-        marked("Check"),
-        marked("A pair of two people who look the same: whoever does not say so was perhaps not reading."),
-    ),
-    (marked("Flag"), marked("A reason to look at a participant more closely. Nobody is left out by it.")),
-    (marked("Trial"), marked("The whole study walked through by you. Nothing of it is kept.")),
-    (marked("Simulated"), marked("Answered by a program, to try things out. Never counted as people.")),
-    (
-        marked("Model"),
-        marked(
-            "A way to decide about people by what is in their columns, learned from the outcomes and from the answers."
-        ),
-    ),
-    (
-        marked("By lot"),
-        marked(
-            "A model may decide by lot among several rules: then it gives a person the good outcome with a probability."
-        ),
-    ),
-    (marked("Rule"), marked("One of the simple models among which the lot is drawn.")),
-    (
-        marked("Followed, not followed"),
-        marked("Whether the model treats the two people of a pair as a participant asked for, within the tolerance."),
-    ),
-    (
-        marked("Wrong decisions in 100"),
-        marked("How often a model decides otherwise than the outcome in the table, of 100 people."),
-    ),
-    (
-        marked("What following costs"),
-        marked("How many more decisions in 100 are wrong than those of a model that ignores the answers."),
-    ),
-    (
-        marked("Tolerance"),
-        marked(
-            "How many percentage points the chances of two people may differ and still be the same. Experts call it γ."
-        ),
-    ),
-    (
-        marked("Allowance"),
-        marked("What may be given up on average: how far the model may go beyond the tolerance. Experts call it η."),
-    ),
-    (
-        marked("What is proved"),
-        marked(
-            "What is certain about a model because it was computed, and not only found. The page of each model says it."
-        ),
-    ),
-)
-
-
 class HelpPages(ConsolePages):
     """Help, for everyone with an account."""
 
+    @get("/admin/help", "viewer")
     async def show(self, request: Request) -> Response:
-        return self._page(request, "help", glossary=GLOSSARY)
+        return self._page(request, "help")
 
-    routes = (ConsoleRoute("GET", "/admin/help", show, "viewer"),)
+
+# The start page of a server with several studies: those that a browser is logged in to.
+
+_LISTED = (marked("Your studies"), marked("This browser is logged in to them. Studies of others are not listed."))
+_NOTHING_LISTED = (
+    marked("There is nothing to see here"),
+    marked("Open the link that you were given. Operators see their studies here once they have logged in to one."),
+)
+_STATES = {
+    StudyState.OPEN: marked("open"),
+    StudyState.PAUSED: marked("paused"),
+    StudyState.CLOSED: marked("closed"),
+}
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A study on the start page, for somebody who is logged in to it."""
+
+    name: str
+    title: str
+    address: str
+    state: str
+    role: str
+
+
+async def listed(host: Host, visitor: HTTPConnection) -> Listed | None:
+    """Return one of several studies as it is listed, if whoever asks is logged in to it now."""
+    token_hash = None if host.start_page is None else host.start_page.session_of(visitor, host.keys)
+    if host.start_page is None or token_hash is None:
+        return None
+    try:
+        who = await host.store.read(partial(operators.operator_of, token_hash=token_hash, at=datetime.now(UTC)))
+    except StoreUnavailable:
+        return None
+    if who is None:
+        return None
+    name, title = host.start_page.study, "" if host.study is None else host.study.settings.title
+    return Listed(name, title or name, f"{host.prefix}/admin", _STATES[host.standing.state], who.role)
+
+
+class Listing:
+    """Pages that belong to no study."""
+
+    def __init__(self, prefix: str) -> None:
+        self._rendering = Rendering(prefix)
+
+    def page(self, scope: Scope, studies: Sequence[Listed]) -> Response:
+        return self._page(
+            scope, _LISTED if studies else _NOTHING_LISTED, 200, sorted(studies, key=lambda one: one.name)
+        )
+
+    def refusal(self, scope: Scope, status: int) -> Response:
+        return self._page(scope, REFUSALS.get(status, REFUSED_OTHERWISE), status, [])
+
+    def _page(self, scope: Scope, words: tuple[str, str], status: int, studies: Sequence[Listed]) -> Response:
+        heading, text = words
+        values = {"operator": None, "csrf": "", "here": "/", "study": None, "done": None}
+        html = self._rendering.page(
+            "studies", visitor_language(scope), **values, heading=heading, text=text, studies=studies
+        )
+        return HTMLResponse(html, status)

@@ -50,7 +50,7 @@ from fairwise.study.languages import available, language, marked
 from fairwise.study.quality import EXPLAINED, NAMES, WORDS, flags
 from fairwise.study.recruitment import PANELS
 from fairwise.study.stages import Stage
-from fairwise.web.console.base import ConsolePages, ConsoleRoute
+from fairwise.web.console.base import ConsolePages, get, post
 from fairwise.web.shared.progress import LEFT_AFTER, STATES, Person
 from fairwise.web.shared.requests import whole_number
 from fairwise.web.shared.views import letter_of
@@ -147,6 +147,7 @@ def _has_flag(person: Person, flag: str) -> bool:
 class ParticipantsPages(ConsolePages):
     """Viewers see numbers, states and flags; owners also who it is."""
 
+    @get("/admin/participants", "viewer")
     async def participants(self, request: Request) -> Response:
         study, is_owner = self._host.study, request.state.operator.is_owner
         if study is None:
@@ -180,8 +181,6 @@ class ParticipantsPages(ConsolePages):
             left_after=int(LEFT_AFTER.total_seconds() // 60),
         )
 
-    routes = (ConsoleRoute("GET", "/admin/participants", participants, "viewer"),)
-
 
 # One participant: their way through the study and their answers; excluding them, taking them back, erasing them.
 
@@ -207,6 +206,7 @@ _DESIGNS = {
 class OneParticipantPages(ConsolePages):
     """Viewers see how they went; owners also who they are and what they wrote, and may leave them out or erase them."""
 
+    @get("/admin/participants/{number:number}", "viewer")
     async def one(self, request: Request, problem: str | None = None) -> Response:
         number, study = request.path_params["number"], self._study()
 
@@ -240,6 +240,7 @@ class OneParticipantPages(ConsolePages):
             language_names={code: language(code).name for code in available()},
         )
 
+    @post("/admin/participants/{number:number}/exclude", "owner")
     async def exclude(self, request: Request) -> Response:
         number, reason = request.path_params["number"], request.state.form.text("reason", _LONGEST_REASON)
         if not reason:
@@ -248,6 +249,7 @@ class OneParticipantPages(ConsolePages):
         exclude = partial(exclusions.exclude, number=number, reason=reason, by=by, at=at)
         return await self._decide(request, "excluded", exclude)
 
+    @post("/admin/participants/{number:number}/include", "owner")
     async def include(self, request: Request) -> Response:
         number, by, at = request.path_params["number"], request.state.operator.name, datetime.now(UTC)
         return await self._decide(request, "included", partial(exclusions.include, number=number, by=by, at=at))
@@ -258,12 +260,14 @@ class OneParticipantPages(ConsolePages):
         self._host.watch.forget()
         return self._to(f"/participants/{number}?done={action}")
 
+    @get("/admin/participants/{number:number}/erase", "owner")
     async def ask_erase(self, request: Request, problem: str | None = None) -> Response:
         one = await self._store.read(partial(one_participant, number=request.path_params["number"]))
         backend = database_url(self._host.database).get_backend_name()
         answered = sum(bool(pair.versions) for pair in one.pairs)
         return self._page(request, "erase", problem=problem, way=one, answered=answered, backend=backend)
 
+    @post("/admin/participants/{number:number}/erase", "owner")
     async def erase(self, request: Request) -> Response:
         number, form = request.path_params["number"], request.state.form
         if form.text("number", 20) != str(number):
@@ -278,14 +282,6 @@ class OneParticipantPages(ConsolePages):
                 await asyncio.to_thread(tidy_fits, self._host.path, self._host.store)
         cleaned = await asyncio.to_thread(clean_files, self._host.database)
         return self._to(f"/participants?done={'erased' if cleaned else 'erased-later'}")
-
-    routes = (
-        ConsoleRoute("GET", "/admin/participants/{number:number}", one, "viewer"),
-        ConsoleRoute("POST", "/admin/participants/{number:number}/exclude", exclude, "owner"),
-        ConsoleRoute("POST", "/admin/participants/{number:number}/include", include, "owner"),
-        ConsoleRoute("GET", "/admin/participants/{number:number}/erase", ask_erase, "owner"),
-        ConsoleRoute("POST", "/admin/participants/{number:number}/erase", erase, "owner"),
-    )
 
 
 def _steps(one: OneParticipant) -> list[tuple[datetime, str]]:
@@ -371,11 +367,13 @@ FILES: dict[str, tuple[Callable[[FileWriter, Path], None], str]] = {
 class DownloadPages(ConsolePages):
     """Downloads, for owners."""
 
+    @get("/admin/downloads", "owner")
     async def downloads(self, request: Request) -> Response:
         if self._host.study is None:
             return self._to("")
         return self._page(request, "downloads", people=await self._store.read(export.participant_counts))
 
+    @get("/admin/downloads/{file}", "owner")
     async def download(self, request: Request) -> Response:
         study, name = self._host.study, str(request.path_params["file"])
         if study is None or name not in FILES:
@@ -396,11 +394,6 @@ class DownloadPages(ConsolePages):
             folder.cleanup()
             raise
         return _TemporaryFile(folder, path, media_type=media_type, filename=_file_name(study, name))
-
-    routes = (
-        ConsoleRoute("GET", "/admin/downloads", downloads, "owner"),
-        ConsoleRoute("GET", "/admin/downloads/{file}", download, "owner"),
-    )
 
 
 class _TemporaryFile(FileResponse):

@@ -24,7 +24,7 @@ from fairwise.study.folder import StudyFolder
 from fairwise.study.languages import marked
 from fairwise.study.recruitment import PANELS, is_panel_id
 from fairwise.study.signing import Keys
-from fairwise.web.console.base import ConsolePages, ConsoleRoute, console_language
+from fairwise.web.console.base import ConsolePages, console_language, get, post
 from fairwise.web.shared.requests import whole_number
 
 MOST_LINKS = 1000
@@ -119,6 +119,7 @@ _OPEN_LETTER = marked(
 class RecruitmentPages(ConsolePages):
     """Recruitment, for owners: whoever has a link can answer by it."""
 
+    @get("/admin/coming", "owner")
     async def coming(
         self,
         request: Request,
@@ -188,6 +189,7 @@ class RecruitmentPages(ConsolePages):
 
     # Personal links
 
+    @post("/admin/coming/links", "owner")
     async def make_links(self, request: Request) -> Response:
         """Show the links, which are kept nowhere; the same form sent again makes the same links, not others."""
         form, study = request.state.form, self._study()
@@ -218,6 +220,7 @@ class RecruitmentPages(ConsolePages):
         file = f"links-{datetime.now(UTC):%Y-%m-%d}.csv"
         return self._page(request, "links_made", made=links, csv=_as_csv(links), file=file)
 
+    @post("/admin/coming/links/{id:number}/revoke", "owner")
     async def revoke(self, request: Request) -> Response:
         which: int = request.path_params["id"]
         if which not in {one.id for one in await self._store.read(recruitment.all_invited)}:
@@ -228,6 +231,7 @@ class RecruitmentPages(ConsolePages):
 
     # Ids that may come from the panel
 
+    @post("/admin/coming/ids", "owner")
     async def list_ids(self, request: Request) -> Response:
         """Add to the list; once there is one, nobody else is let in."""
         study, written = self._host.study, request.state.form.text("ids", 300_000)
@@ -245,12 +249,14 @@ class RecruitmentPages(ConsolePages):
         await self._log_change(request, "ids listed", str(len(ids)), keep)
         return self._to("/coming?done=ids-listed")
 
+    @post("/admin/coming/ids/delete", "owner")
     async def delete_list(self, request: Request) -> Response:
         await self._log_change(request, "list of ids deleted", "", recruitment.delete_list)
         return self._to("/coming?done=ids-deleted")
 
     # Rooms
 
+    @post("/admin/coming/rooms", "owner")
     async def open_room(self, request: Request) -> Response:
         name = request.state.form.text("name", _LONGEST_NAME)
         if not name:
@@ -260,6 +266,7 @@ class RecruitmentPages(ConsolePages):
         )
         return self._to("/coming?done=room-opened")
 
+    @post("/admin/coming/rooms/{code}/close", "owner")
     async def close_room(self, request: Request) -> Response:
         code = recruitment.read_code(request.path_params["code"])
         if await self._store.read(partial(recruitment.find_room, code=code)) is None:
@@ -268,16 +275,6 @@ class RecruitmentPages(ConsolePages):
             request, "room closed", code, partial(recruitment.close_room, code=code, at=datetime.now(UTC))
         )
         return self._to("/coming?done=room-closed")
-
-    routes = (
-        ConsoleRoute("GET", "/admin/coming", coming, "owner"),
-        ConsoleRoute("POST", "/admin/coming/links", make_links, "owner"),
-        ConsoleRoute("POST", "/admin/coming/links/{id:number}/revoke", revoke, "owner"),
-        ConsoleRoute("POST", "/admin/coming/ids", list_ids, "owner"),
-        ConsoleRoute("POST", "/admin/coming/ids/delete", delete_list, "owner"),
-        ConsoleRoute("POST", "/admin/coming/rooms", open_room, "owner"),
-        ConsoleRoute("POST", "/admin/coming/rooms/{code}/close", close_room, "owner"),
-    )
 
 
 _SECONDS_A_PAIR = 18

@@ -35,7 +35,7 @@ from fairwise.study.folder import StudyFolder
 from fairwise.study.languages import marked
 from fairwise.study.signing import Keys
 from fairwise.study.tally import FEWEST, Rule
-from fairwise.web.console.base import ConsolePages, ConsoleRoute, Rendering, console_language
+from fairwise.web.console.base import ConsolePages, Rendering, console_language, get, post
 from fairwise.web.shared.host import Host
 from fairwise.web.shared.pages import Pages, pages_of
 from fairwise.web.shared.requests import whole_number
@@ -60,6 +60,7 @@ _GROUPINGS = {"relation": marked("By relation to the decision"), "arm": marked("
 class VotingPages(ConsolePages):
     """One vote at a time; the page is about the last one."""
 
+    @get("/admin/vote", "viewer")
     async def show(self, request: Request, problem: str | None = None) -> Response:
         self._study()
         vote, count = await self._store.read(_last_and_count)
@@ -92,6 +93,7 @@ class VotingPages(ConsolePages):
                 frontiers[job.id] = [Option.of(point) for point in points]
         return frontiers
 
+    @post("/admin/vote/open", "owner")
     async def begin(self, request: Request) -> Response:
         form = request.state.form
         job_id, name = form.number("fit", 1, 10**9) or 0, form.text("rule", 16)
@@ -106,12 +108,14 @@ class VotingPages(ConsolePages):
             return await self.show(request, str(error))
         return self._to("/vote?done=vote-opened")
 
+    @post("/admin/vote/close", "owner")
     async def end(self, request: Request) -> Response:
         vote_id = request.state.form.number("vote", 1, 10**9) or 0
         change = partial(close_vote, vote_id=vote_id, at=datetime.now(UTC))
         await self._log_change(request, "vote ended", f"vote {vote_id}", change)
         return self._to("/vote?done=vote-ended")
 
+    @post("/admin/vote/decide", "owner")
     async def settle(self, request: Request) -> Response:
         form = request.state.form
         vote_id, why = form.number("vote", 1, 10**9) or 0, form.text("why", _LONGEST_WHY)
@@ -134,13 +138,6 @@ class VotingPages(ConsolePages):
         except NotYet:
             return self._to("/vote")
         return self._to("/vote?done=vote-decided")
-
-    routes = (
-        ConsoleRoute("GET", "/admin/vote", show, "viewer"),
-        ConsoleRoute("POST", "/admin/vote/open", begin, "owner"),
-        ConsoleRoute("POST", "/admin/vote/close", end, "owner"),
-        ConsoleRoute("POST", "/admin/vote/decide", settle, "owner"),
-    )
 
 
 def _last_and_count(connection: Connection) -> tuple[Vote | None, int]:
@@ -191,6 +188,7 @@ def report_language(request: Request, host: Host) -> str:
 class ReportPages(ConsolePages):
     """Viewers read a report; owners say who else may."""
 
+    @get("/admin/fits/{id:number}/report", "viewer")
     async def report(self, request: Request) -> Response:
         job = await self._job(request)
         html = await asyncio.to_thread(read_report, self._host, job, report_language(request, self._host))
@@ -198,6 +196,7 @@ class ReportPages(ConsolePages):
             raise HTTPException(404)
         return HTMLResponse(html, headers=_HEADERS)
 
+    @get("/admin/fits/{id:number}/links", "owner")
     async def links(self, request: Request, link: str | None = None) -> Response:
         job = await self._job(request)
         return self._page(
@@ -209,6 +208,7 @@ class ReportPages(ConsolePages):
             once=Keys.new(),
         )
 
+    @post("/admin/fits/{id:number}/links", "owner")
     async def make(self, request: Request) -> Response:
         """Show the link, which is kept nowhere; the same form sent again makes the same link, not another."""
         job, once = await self._job(request), request.state.form.text("once", 40)
@@ -226,6 +226,7 @@ class ReportPages(ConsolePages):
         base = f"{request.url.scheme}://{request.url.netloc}{self._host.prefix}"
         return await self.links(request, f"{base}/report/{token}")
 
+    @post("/admin/fits/{id:number}/links/{link:number}/revoke", "owner")
     async def revoke(self, request: Request) -> Response:
         job, link_id = await self._job(request), request.path_params["link"]
         if link_id not in {link.id for link in await self._store.read(partial(links_of, job_id=job.id))}:
@@ -239,13 +240,6 @@ class ReportPages(ConsolePages):
         if job is None:
             raise HTTPException(404)
         return job
-
-    routes = (
-        ConsoleRoute("GET", "/admin/fits/{id:number}/report", report, "viewer"),
-        ConsoleRoute("GET", "/admin/fits/{id:number}/links", links, "owner"),
-        ConsoleRoute("POST", "/admin/fits/{id:number}/links", make, "owner"),
-        ConsoleRoute("POST", "/admin/fits/{id:number}/links/{link:number}/revoke", revoke, "owner"),
-    )
 
 
 def public_report_route(host: Host) -> Route:
@@ -298,6 +292,7 @@ class ResultPages(ConsolePages):
 
     _cached: tuple[StudyFolder, Pages] | None = None
 
+    @get("/admin/results", "viewer")
     async def results(self, request: Request) -> Response:
         state, job = await self._store.read(_chosen)
         fitted = None if job is None else Fitted.of(self._host.path, job.id)
@@ -317,6 +312,7 @@ class ResultPages(ConsolePages):
             example=example.removeprefix("p").lstrip("0") or "1",
         )
 
+    @post("/admin/results/shown", "owner")
     async def show(self, request: Request) -> Response:
         """Show or hide the result of the model that was chosen when the page was made."""
         form = request.state.form
@@ -330,6 +326,7 @@ class ResultPages(ConsolePages):
         await self._log_change(request, "result shown" if choice == "yes" else "result hidden", f"fit {job_id}", change)
         return self._to(f"/results?done=result-{'shown' if choice == 'yes' else 'hidden'}")
 
+    @get("/admin/results/preview", "viewer")
     async def preview(self, request: Request) -> Response:
         """Show the result page of one participant."""
         number, study = whole_number(request.query_params.get("participant", "")), self._host.study
@@ -350,12 +347,6 @@ class ResultPages(ConsolePages):
             pages = await asyncio.to_thread(pages_of, study, self._host.prefix)
             self._cached = (study, pages[study.settings.languages[0]])
         return self._cached[1]
-
-    routes = (
-        ConsoleRoute("GET", "/admin/results", results, "viewer"),
-        ConsoleRoute("GET", "/admin/results/preview", preview, "viewer"),
-        ConsoleRoute("POST", "/admin/results/shown", show, "owner"),
-    )
 
 
 def _chosen(connection: Connection) -> tuple[Standing, Job | None]:

@@ -26,7 +26,7 @@ from fairwise.store.study_state import FIRST, SECOND, Standing, standing
 from fairwise.study.cards import Card
 from fairwise.study.languages import marked
 from fairwise.study.talking import FEWEST_COUNTED, Step, Turn
-from fairwise.web.console.base import ConsolePages, ConsoleRoute
+from fairwise.web.console.base import ConsolePages, get, post
 from fairwise.web.shared.pages import facts_of
 from fairwise.web.shared.requests import visitor_language
 from fairwise.web.shared.views import OnWall
@@ -51,6 +51,7 @@ class DiscussedPair:
 class DeliberationPages(ConsolePages):
     """Everything that operators decide about the second round."""
 
+    @get("/admin/second-round", "viewer")
     async def show(self, request: Request) -> Response:
         study, now = self._study(), datetime.now(UTC)
         settings = study.settings.deliberation
@@ -99,6 +100,7 @@ class DeliberationPages(ConsolePages):
         fitted = None if state.chosen_job_id is None else Fitted.of(self._host.path, state.chosen_job_id)
         return {} if fitted is None else fitted.pair_prices
 
+    @post("/admin/second-round/end", "owner")
     async def end(self, request: Request) -> Response:
         if not self._study().settings.deliberation.on:
             raise HTTPException(404)
@@ -113,6 +115,7 @@ class DeliberationPages(ConsolePages):
         self._host.look_again()
         return self._to("/second-round?done=round-ended")
 
+    @post("/admin/second-round/open", "owner")
     async def begin(self, request: Request) -> Response:
         """Open the second round with the list of pairs at this moment."""
         settings = self._study().settings.deliberation
@@ -134,6 +137,7 @@ class DeliberationPages(ConsolePages):
         self._host.look_again()
         return self._to("/second-round?done=round-opened")
 
+    @post("/admin/second-round/reasons", "owner")
     async def decide(self, request: Request) -> Response:
         """Release or hide the reasons that the form names: those that the operator saw, and no others."""
         form = request.state.form
@@ -146,13 +150,6 @@ class DeliberationPages(ConsolePages):
         await self._change_as_operator(request, lambda connection, who, at: change(connection, operator=who, at=at))
         place = form.text("place", 9)
         return self._to(f"/second-round?done=reasons-decided{f'#pair-{place}' if place.isdigit() else ''}")
-
-    routes = (
-        ConsoleRoute("GET", "/admin/second-round", show, "viewer"),
-        ConsoleRoute("POST", "/admin/second-round/end", end, "owner"),
-        ConsoleRoute("POST", "/admin/second-round/open", begin, "owner"),
-        ConsoleRoute("POST", "/admin/second-round/reasons", decide, "owner"),
-    )
 
 
 _STEPS = {
@@ -176,18 +173,21 @@ _FIRST = marked("Begin with the first pair")
 class TalkingRoomPages(ConsolePages):
     """Rooms that talk, led by owners."""
 
+    @get("/admin/coming/rooms/{code}", "owner")
     async def room(self, request: Request) -> Response:
         room, wall = await self._room_and_state(request)
         following = [(str(turn), _words(wall.turn, turn)) for turn in wall.turn.following(self._pairs)]
         step = _STEPS[wall.turn.step]
         return self._page(request, "room", room=room, following=following, shown=wall, step=step, pairs=self._pairs)
 
+    @get("/admin/coming/rooms/{code}/numbers", "owner")
     async def numbers(self, request: Request) -> Response:
         """Return the numbers again while the page is open."""
         _, wall = await self._room_and_state(request)
         values = {"shown": wall, "step": _STEPS[wall.turn.step], "pairs": self._pairs}
         return HTMLResponse(self._rendering.page("room_numbers", visitor_language(request.scope), **values))
 
+    @post("/admin/coming/rooms/{code}/turn", "owner")
     async def go_on(self, request: Request) -> Response:
         room, _ = await self._room_and_state(request)
         form = request.state.form
@@ -212,12 +212,6 @@ class TalkingRoomPages(ConsolePages):
         two = study.schedules.fixed[talk.turn.pair - 1] if talk.turn.pair else None
         inside = await self._store.read(partial(talking.in_room, room_id=talk.room_id, two=two))
         return room, OnWall.of(talk.turn, inside, FEWEST_COUNTED)
-
-    routes = (
-        ConsoleRoute("GET", "/admin/coming/rooms/{code}", room, "owner"),
-        ConsoleRoute("GET", "/admin/coming/rooms/{code}/numbers", numbers, "owner"),
-        ConsoleRoute("POST", "/admin/coming/rooms/{code}/turn", go_on, "owner"),
-    )
 
 
 def _words(now: Turn, to: Turn) -> str:

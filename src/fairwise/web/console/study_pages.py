@@ -35,7 +35,7 @@ from fairwise.study.stages import StudyState
 from fairwise.study.texts import LONGEST, safe_html
 from fairwise.study.toml import Plain, SettingError
 from fairwise.study.translations import translated
-from fairwise.web.console.base import ConsolePages, ConsoleRoute, Rendering
+from fairwise.web.console.base import ConsolePages, Rendering, get, post
 from fairwise.web.console.settings_form import LOCKED, Section
 from fairwise.web.console.study_editor import QuestionsSection, TextSection, questions_preview, sections_of
 from fairwise.web.console.uploads import UploadedPeople
@@ -218,6 +218,7 @@ class StudyPages(ConsolePages):
         super().__init__(host, rendering)
         discard_drafts(host.path)
 
+    @get("/admin/study", "owner")
     async def show(self, request: Request) -> Response:
         study = self._host.study
         if study is None:
@@ -242,6 +243,7 @@ class StudyPages(ConsolePages):
             raise HTTPException(404)
         return section
 
+    @get("/admin/study/{part}", "owner")
     async def section(self, request: Request) -> Response:
         section = self._section(request)
         return await self._show_section(request, section, section.values)
@@ -276,10 +278,12 @@ class StudyPages(ConsolePages):
         response.headers.update(FRAMING)
         return response
 
+    @get("/admin/study/{part}/preview", "owner")
     async def first_preview(self, request: Request) -> Response:
         section = self._section(request)
         return await self._show_preview(request, section, Form(section.values))
 
+    @post("/admin/study/{part}/preview", "owner")
     async def preview(self, request: Request) -> Response:
         return await self._show_preview(request, self._section(request), request.state.form)
 
@@ -306,6 +310,7 @@ class StudyPages(ConsolePages):
 
     # Saving
 
+    @post("/admin/study/{part}", "owner")
     async def save(self, request: Request) -> Response:
         form = request.state.form
         for _ in range(_TRIES):
@@ -347,6 +352,7 @@ class StudyPages(ConsolePages):
 
     # Open, pause, close
 
+    @post("/admin/state", "owner")
     async def change_state(self, request: Request) -> Response:
         study, form = self._study(), request.state.form
         state = next((one for one in StudyState if one == form.text("state", 10)), None)
@@ -369,15 +375,6 @@ class StudyPages(ConsolePages):
         self._host.look_again()
         return self._to(f"?done={_DONE[state]}")
 
-    routes = (
-        ConsoleRoute("GET", "/admin/study", show, "owner"),
-        ConsoleRoute("GET", "/admin/study/{part}", section, "owner"),
-        ConsoleRoute("POST", "/admin/study/{part}", save, "owner"),
-        ConsoleRoute("GET", "/admin/study/{part}/preview", first_preview, "owner"),
-        ConsoleRoute("POST", "/admin/study/{part}/preview", preview, "owner"),
-        ConsoleRoute("POST", "/admin/state", change_state, "owner"),
-    )
-
 
 TRIED = "study tried"
 """Entry in the audit log when a trial ends."""
@@ -394,6 +391,7 @@ class TrialPages(ConsolePages):
         self._trials = Trials(host.path, host.keys, host.prefix)
         self._trials.discard_old()
 
+    @get("/admin/try", "owner")
     async def show(self, request: Request) -> Response:
         study = self._study()
         link = self._trials.link(self._trials.name_of(request.state.operator))
@@ -401,6 +399,7 @@ class TrialPages(ConsolePages):
             request, "try", link=link, pairs=study.settings.pairs, hours=HOURS_KEPT, arms=study.settings.arms
         )
 
+    @post("/admin/try", "owner")
     async def begin(self, request: Request) -> Response:
         self._trials.discard_old()
         name = self._trials.name_of(request.state.operator)
@@ -408,15 +407,10 @@ class TrialPages(ConsolePages):
         asyncio.get_running_loop().call_later(HOURS_KEPT * 3600 + 60, self._trials.discard_old)
         return RedirectResponse(link, 303)
 
+    @post("/admin/try/end", "owner")
     async def end(self, request: Request) -> Response:
         study, name = self._study(), self._trials.name_of(request.state.operator)
         if self._trials.link(name) is not None:
             await asyncio.to_thread(self._trials.end, name)
             await self._log_change(request, TRIED, study.settings.title, lambda _: None)
         return self._to("?done=tried")
-
-    routes = (
-        ConsoleRoute("GET", "/admin/try", show, "owner"),
-        ConsoleRoute("POST", "/admin/try", begin, "owner"),
-        ConsoleRoute("POST", "/admin/try/end", end, "owner"),
-    )

@@ -31,7 +31,7 @@ from fairwise.tables.files import DECIMALS
 from fairwise.tables.look import ENCODINGS, ColumnLook, FileFormat
 from fairwise.tables.parsing import SEPARATORS
 from fairwise.web.console import study_pages
-from fairwise.web.console.base import ConsolePages, ConsoleRoute, Rendering
+from fairwise.web.console.base import ConsolePages, Rendering, get, post
 from fairwise.web.console.settings_form import KINDS, ROWS, FormField, decided, first_decided, with_suggestions
 from fairwise.web.console.uploads import HOURS_KEPT, MOST_BYTES, NoFile, UploadedPeople, Uploads, receive_file
 from fairwise.web.shared.host import Host
@@ -189,10 +189,12 @@ class StudyWizardPages(ConsolePages):
 
     # The table
 
+    @get("/admin/new", "owner")
     async def start(self, request: Request, problem: str | None = None, status: int = 0) -> Response:
         there, most = self._host.has_study, MOST_BYTES // 1024**2
         return self._page(request, "new", status, problem=problem, there=there, most=most, hours=HOURS_KEPT)
 
+    @post("/admin/new", "owner", most_bytes=MOST_BYTES + _AROUND)
     async def upload(self, request: Request) -> Response:
         kind = request.headers.get("content-type", "").partition(";")[0]
         if kind != "multipart/form-data":
@@ -228,6 +230,7 @@ class StudyWizardPages(ConsolePages):
 
     # What was understood of it
 
+    @get("/admin/new/{upload}/file", "owner")
     async def file(self, request: Request, problem: str | None = None) -> Response:
         if self._host.has_study:
             return self._to("/new")
@@ -243,6 +246,7 @@ class StudyWizardPages(ConsolePages):
             decimals=DECIMALS,
         )
 
+    @post("/admin/new/{upload}/file", "owner")
     async def read_as(self, request: Request) -> Response:
         """Read the same file in another format."""
         upload, form = self._upload(request), request.state.form
@@ -257,6 +261,7 @@ class StudyWizardPages(ConsolePages):
             return await self.start(request, _REPLACED)
         return self._to(f"/new/{upload.id}/file")
 
+    @post("/admin/new/{upload}/discard", "owner")
     async def discard(self, request: Request) -> Response:
         self._uploads.discard(self._upload(request).id)
         return self._to("/new?done=discarded")
@@ -269,6 +274,7 @@ class StudyWizardPages(ConsolePages):
 
     # What is chosen
 
+    @get("/admin/new/{upload}", "owner")
     async def choose(self, request: Request) -> Response:
         if self._host.has_study:
             return self._to("/new")
@@ -298,10 +304,12 @@ class StudyWizardPages(ConsolePages):
         response.headers.update(study_pages.FRAMING)
         return response
 
+    @get("/admin/new/{upload}/preview", "owner")
     async def first_preview(self, request: Request) -> Response:
         upload = self._upload(request)
         return await asyncio.to_thread(self._preview, request, Form(first_values(upload)), upload)
 
+    @post("/admin/new/{upload}/preview", "owner")
     async def preview(self, request: Request) -> Response:
         return await asyncio.to_thread(self._preview, request, request.state.form, self._upload(request))
 
@@ -328,6 +336,7 @@ class StudyWizardPages(ConsolePages):
 
     # The study
 
+    @post("/admin/new/{upload}", "owner")
     async def make(self, request: Request) -> Response:
         if self._host.has_study:
             return await self.start(request, status=409)
@@ -353,6 +362,7 @@ class StudyWizardPages(ConsolePages):
 
             self._log_change_now(request, "study made", draft.study.settings.title, appear)
 
+    @post("/admin/sample", "owner")
     async def make_sample(self, request: Request) -> Response:
         """A study to try everything on, open and with the answers of simulated people."""
         if self._host.has_study:
@@ -374,16 +384,3 @@ class StudyWizardPages(ConsolePages):
                 draft.appear()
 
             self._log_change_now(request, "sample study made", draft.study.settings.title, appear)
-
-    routes = (
-        ConsoleRoute("GET", "/admin/new", start, "owner"),
-        ConsoleRoute("POST", "/admin/new", upload, "owner", most_bytes=MOST_BYTES + _AROUND),
-        ConsoleRoute("POST", "/admin/sample", make_sample, "owner"),
-        ConsoleRoute("GET", "/admin/new/{upload}/file", file, "owner"),
-        ConsoleRoute("POST", "/admin/new/{upload}/file", read_as, "owner"),
-        ConsoleRoute("GET", "/admin/new/{upload}", choose, "owner"),
-        ConsoleRoute("POST", "/admin/new/{upload}", make, "owner"),
-        ConsoleRoute("GET", "/admin/new/{upload}/preview", first_preview, "owner"),
-        ConsoleRoute("POST", "/admin/new/{upload}/preview", preview, "owner"),
-        ConsoleRoute("POST", "/admin/new/{upload}/discard", discard, "owner"),
-    )
