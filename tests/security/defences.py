@@ -511,7 +511,7 @@ DEFENCES = (
     one("numbers are for whoever has the token", "web/shared/test_monitoring.py::test_numbers_are_about_nobody_and_for_whoever_has_the_token",
         "web/shared/monitoring.py", "return len(token) >= _SHORTEST_TOKEN and", "return True or"),
     one("numbers are about nobody", "web/shared/test_monitoring.py::test_numbers_are_about_nobody_and_for_whoever_has_the_token",
-        "web/shared/monitoring.py", "route, seconds = _pattern(app, scope),", 'route, seconds = scope["path"],'),
+        "web/shared/monitoring.py", "self._seconds.labels(os.getpid(), route)", 'self._seconds.labels(os.getpid(), scope["path"])'),
     # Other users of the machine
     one("fits listen nowhere", "security/test_listening.py::test_fits_listen_nowhere",
         "jobs/runner.py", "            return LocalWorker(folder.unfinished, equal=self._equal)\n",
@@ -584,12 +584,12 @@ DEFENCES = (
     one("a copy is refused", "web/test_studies.py::test_a_copy_with_the_same_secret_is_refused_and_the_first_goes_on",
         "store/places.py", "elif secret and secret in owners:", "elif False:"),
     one("strangers are listed nothing", "web/test_studies.py::test_strangers_are_told_of_no_study",
-        "web/studies.py", "if host.start_page is None or token_hash is None:\n        return None",
+        "web/console/overview.py", "if host.start_page is None or token_hash is None:\n        return None",
         'if token_hash is None:\n        return Listed(host.prefix, "", "", "", "")'),
     one("what lists a study is signed", "web/test_studies.py::test_the_start_page_is_not_fooled",
         "web/shared/security.py", "if session and keys.is_form(_subject(session), signature) else", "if session else"),
     one("and its session must last", "web/test_studies.py::test_a_session_that_ended_lists_nothing",
-        "web/studies.py", "    if who is None:\n        return None",
+        "web/console/overview.py", "    if who is None:\n        return None",
         '    who = who or operators.Operator(0, "", "viewer")'),
     Defence("hidden folders are no studies", "web/test_studies.py::test_no_other_name_leads_anywhere", (
         ("store/places.py", 'if not path.name.startswith(".") and', "if"),

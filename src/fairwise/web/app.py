@@ -112,33 +112,30 @@ class Site:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
             return
-        if scope["type"] != "http":
-            await self._app(scope)(scope, receive, send)
-            return
-        reply = Reply(send)
+        reply, start, app = Reply(send), time.perf_counter(), None
+        path: str = scope.get("path", "")
         try:
-            await self._answer(scope, receive, reply.send)
+            if path not in _AT_ONCE and not path.startswith("/static/"):
+                await self._keep_up()
+            if path == monitoring.PATH:
+                page = await self.metrics.page(scope, self.host.store)
+                await page(scope, receive, reply.send)
+                return
+            app = self._app(path)
+            await app(scope, receive, reply.send)
         except Exception:
             if reply.begun:
                 raise
             _log.exception("A request failed")  # without its address, which is a key
             await _FAILED(scope, receive, reply.send)
+        finally:
+            if app is not None and scope["type"] == "http":
+                self.metrics.count(app, scope, reply.status, time.perf_counter() - start)
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        path: str = scope.get("path", "")
-        if path not in _AT_ONCE and not path.startswith("/static/"):
-            await self._keep_up()
-        if path == monitoring.PATH:
-            await (await self.metrics.page(scope, self.host.store))(scope, receive, send)
-        else:
-            await self.metrics.measure(self._app(scope), scope, receive, send)
-
-    def _app(self, scope: Scope) -> ASGIApp:
-        path: str = scope.get("path", "")
-        if TrialSite.is_for(path):
-            app: ASGIApp | None = self._trials
-        else:
-            app = self._console if path == "/admin" or path.startswith("/admin/") else self._study
+    def _app(self, path: str) -> ASGIApp:
+        app: ASGIApp | None = self._study
+        if path == "/admin" or path.startswith("/admin/"):
+            app = self._trials if TrialSite.is_for(path) else self._console
         assert app is not None
         return app
 

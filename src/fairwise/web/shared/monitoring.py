@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hmac
 import os
-import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cache, partial
@@ -18,7 +17,7 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Scope
 
 from fairwise.store.engine import newest_version
 from fairwise.store.errors import StoreUnavailable
@@ -60,23 +59,16 @@ class Metrics:
             registry=self._registry,
         )
 
-    async def measure(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request and count it."""
-        start, status = time.perf_counter(), 500
-
-        async def send_and_look(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
-        try:
-            await app(scope, receive, send_and_look)
-        finally:
-            method = scope["method"] if scope["method"] in _METHODS else _OTHER
-            route, seconds = _pattern(app, scope), time.perf_counter() - start
-            self._requests.labels(os.getpid(), method, route, status).inc()
-            self._seconds.labels(os.getpid(), route).observe(seconds)
+    def count(self, app: ASGIApp, scope: Scope, status: int, seconds: float) -> None:
+        """Count a request by the pattern of its route; all addresses without a route count as one."""
+        method = scope["method"] if scope["method"] in _METHODS else _OTHER
+        endpoint, route = scope.get("endpoint"), _OTHER
+        for candidate in getattr(app, "routes", ()) if endpoint is not None else ():
+            if candidate.endpoint == endpoint:
+                route = candidate.path_format
+                break
+        self._requests.labels(os.getpid(), method, route, status).inc()
+        self._seconds.labels(os.getpid(), route).observe(seconds)
 
     async def page(self, scope: Scope, store: Store) -> Response:
         """Return all numbers as text, or 404 without the token."""
@@ -123,12 +115,6 @@ def _may_read(headers: Headers) -> bool:
     token = os.environ.get(TOKEN, "")
     sent = headers.get("authorization", "")
     return len(token) >= _SHORTEST_TOKEN and hmac.compare_digest(sent.encode(), f"Bearer {token}".encode())
-
-
-def _pattern(app: ASGIApp, scope: Scope) -> str:
-    """Return the path of the route that answered, with its gaps; whatever no route knows is one and the same."""
-    endpoint, routes = scope.get("endpoint"), getattr(app, "routes", ())
-    return next((route.path_format for route in routes if endpoint is not None and route.endpoint == endpoint), _OTHER)
 
 
 def _study_numbers(connection: Connection) -> CollectorRegistry:

@@ -167,26 +167,21 @@ class LanguageChoice:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            chosen = self._chosen(scope)
-            scope.setdefault("state", {})["language"] = chosen or self._kept_or_preferred(scope)
-            if chosen is not None:
-                send = self._keeping(chosen, scope["scheme"] == "https", send)
+            language = self._languages[0]
+            if len(self._languages) > 1:
+                visitor = HTTPConnection(scope)
+                chosen = parse_qs(scope["query_string"].decode("latin-1")).get(PARAMETER, [""])[0]
+                kept = cookie_of(visitor, self._cookie)
+                if chosen in self._languages:
+                    language, send = chosen, self._with_cookie(chosen, scope["scheme"] == "https", send)
+                elif kept in self._languages:
+                    language = kept
+                else:
+                    language = preferred(visitor.headers.get("accept-language"), self._languages)
+            scope.setdefault("state", {})["language"] = language
         await self._app(scope, receive, send)
 
-    def _chosen(self, scope: Scope) -> str | None:
-        if len(self._languages) == 1 or not scope["query_string"]:
-            return None
-        code = parse_qs(scope["query_string"].decode("latin-1")).get(PARAMETER, [""])[0]
-        return code if code in self._languages else None
-
-    def _kept_or_preferred(self, scope: Scope) -> str:
-        if len(self._languages) == 1:
-            return self._languages[0]
-        visitor = HTTPConnection(scope)
-        kept = cookie_of(visitor, self._cookie)
-        return kept if kept in self._languages else preferred(visitor.headers.get("accept-language"), self._languages)
-
-    def _keeping(self, language: str, secure: bool, send: Send) -> Send:
+    def _with_cookie(self, language: str, secure: bool, send: Send) -> Send:
         async def send_with_cookie(message: Message) -> None:
             if message["type"] == "http.response.start":
                 cookie = f"{self._cookie}={language}; Max-Age={_MONTH}; Path={self._path}; HttpOnly; SameSite=lax"

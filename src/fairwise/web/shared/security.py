@@ -174,15 +174,15 @@ class Guard:
 
 
 class Reply:
-    """A reply with our headers, and whether anything of it was sent."""
+    """A reply with our headers, and its status once it is sent."""
 
     def __init__(self, send: Send, headers: Mapping[str, str] = HEADERS) -> None:
         self._send, self._headers = send, _encoded(tuple(headers.items()))
-        self.begun = False
+        self.begun, self.status = False, 500
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            self.begun = True
+            self.begun, self.status = True, message["status"]
             headers = message.get("headers", ())
             names = {name for name, _ in headers}
             message["headers"] = [*headers, *(one for one in self._headers if one[0] not in names)]
