@@ -14,8 +14,7 @@ from replication.measures import Correlation
 
 from fairwise.auditing.frontier import ChosenPoint
 from fairwise.constraints.certificate import Certificate
-from fairwise.judgments.agreement import Agreement
-from fairwise.judgments.reliability import Share
+from fairwise.judgments.reliability import Agreement, Share
 from fairwise.numbers import EqualNan
 
 

@@ -13,11 +13,11 @@ from tests.support.served import listening
 from tests.support.two_rounds import beside, play_first_round, two_armed_study
 
 from fairwise.bots.browser import checked_address
-from fairwise.bots.return_visits import preferred, vote
+from fairwise.bots.participant import preferred, vote
 from fairwise.errors import InputError
 from fairwise.store import votes
 from fairwise.store.tables import jobs
-from fairwise.study.tally import Rule, condorcet_winner, is_ballot
+from fairwise.study.deliberation import Rule, condorcet_winner, is_ballot
 from fairwise.web.app import Site
 
 if TYPE_CHECKING:

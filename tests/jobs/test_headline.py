@@ -17,7 +17,7 @@ from tests.support.fitting import answered, made_here, study_of, submitted
 
 from fairwise.auditing.held_out import answer_index
 from fairwise.auditing.splits import splits
-from fairwise.constraints.new_people import HeldOutErrors
+from fairwise.constraints.certificate import HeldOutErrors
 from fairwise.constraints.pairs import PairRows
 from fairwise.jobs.work import SPLITS
 from fairwise.learning.any_model import load_model

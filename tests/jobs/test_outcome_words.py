@@ -13,7 +13,7 @@ import pytest
 from fairwise.auditing.decisions import Labels
 from fairwise.errors import InputError
 from fairwise.jobs.fit_data import FitData
-from fairwise.study.decisions import Decision, OutcomeWords
+from fairwise.study.design import Decision, OutcomeWords
 from fairwise.study.fit_choices import FitChoices
 from fairwise.study.settings import StudySettings
 from fairwise.tables.rows import text_of

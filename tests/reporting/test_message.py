@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.support.readability import reading_ease
 
-from fairwise.constraints.new_people import Baseline, HeldOutErrors
+from fairwise.constraints.certificate import Baseline, HeldOutErrors
 from fairwise.errors import InputError
 from fairwise.reporting import Findings
 from fairwise.reporting.figures import draw_figures

@@ -13,9 +13,8 @@ import pytest
 
 from fairwise.errors import InputError
 from fairwise.study.folder import StudyFolder
-from fairwise.study.languages import language
 from fairwise.study.new_study import drawn_seed, new_study, readable
-from fairwise.study.texts import consent_draft, task_draft
+from fairwise.study.texts import consent_draft, language, task_draft
 from fairwise.tables.files import PeopleFile
 
 CHOICES = {"title": "A study", "pairs": 2}

@@ -17,7 +17,7 @@ from fairwise.simulation import SecondThoughts
 from fairwise.store.places import DATABASE_FILE
 from fairwise.store.store import snapshot
 from fairwise.store.tables import participants
-from fairwise.study.signing import Keys
+from fairwise.study.recruitment import Keys
 from fairwise.web.app import Site
 from fairwise.web.console.accounts import setup_key
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
     from tests.support.tutorial_reader import Look
 
-    from fairwise.bots.return_visits import BotReturn
+    from fairwise.bots.participant import BotReturn
     from fairwise.study.folder import StudyFolder
 
 BOTS = 11

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from fairwise.auditing import Audit, Effects
     from fairwise.auditing.error_measure import Model
     from fairwise.auditing.influence import InfluenceTables
-    from fairwise.constraints.certificate import Certificate
-    from fairwise.constraints.new_people import HeldOutErrors
+    from fairwise.constraints.certificate import Certificate, HeldOutErrors
     from fairwise.constraints.pairs import FloatArray
     from fairwise.judgments import Judgments
     from fairwise.learning.model.rules import ModelRules
@@ -206,7 +205,7 @@ class Findings:
     @property
     def simulated(self) -> bool:
         """Whether all judges are simulated: the report and each of its figures then say so."""
-        return 0 < self.panel.n_judges == self.panel.n_simulated
+        return self.panel.all_simulated
 
     @property
     def headline(self) -> Headline:

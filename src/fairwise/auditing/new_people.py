@@ -15,7 +15,7 @@ from fairwise.auditing.held_out import answer_index
 from fairwise.auditing.prices import plain_clone
 from fairwise.auditing.refits import refit_all
 from fairwise.auditing.splits import mean_interval, splits
-from fairwise.constraints.new_people import Baseline, HeldOutErrors
+from fairwise.constraints.certificate import Baseline, HeldOutErrors
 from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
 

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from fairwise.judgments import Judgments
-    from fairwise.judgments.conflicts import Conflicts
-    from fairwise.judgments.cycles import Cycle
+    from fairwise.judgments.conflicts import Conflicts, Cycle
     from fairwise.judgments.reliability import Share
 
 _EXAMPLES = 3

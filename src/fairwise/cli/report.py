@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from fairwise.auditing import Effects
-    from fairwise.constraints.new_people import HeldOutErrors
+    from fairwise.constraints.certificate import HeldOutErrors
     from fairwise.learning.estimator import PairwiseFairClassifier
 
 _PAGES = (".html", ".htm")

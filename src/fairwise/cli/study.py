@@ -301,7 +301,7 @@ def forget(
     from fairwise.store.places import database_of
     from fairwise.store.recruitment import forget_arm
     from fairwise.study.folder import StudyFolder
-    from fairwise.study.signing import Keys
+    from fairwise.study.recruitment import Keys
 
     opened, where = StudyFolder.open(folder), database_of(folder, database)
     settings, days, arm_forgotten = opened.settings, opened.settings.retention_days, False

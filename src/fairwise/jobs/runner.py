@@ -22,10 +22,10 @@ from typing import TypeVar
 from sqlalchemy import Connection
 
 from fairwise.errors import FairwiseError, InputError
-from fairwise.extras import require
 from fairwise.jobs.fit_data import read_fit_data
 from fairwise.jobs.local_worker import LocalWorker
 from fairwise.jobs.steps import JobFolder, Workers, perform
+from fairwise.loading import require
 from fairwise.store import jobs
 from fairwise.store.errors import NotUnderWay, StoreUnavailable
 from fairwise.store.failures import NO_ROOM, log_lines_of

@@ -23,7 +23,7 @@ from fairwise.auditing.decisions import chances, outcome_numbers, person_costs
 from fairwise.auditing.error_measure import is_of_amounts
 from fairwise.auditing.frontier import certified_row, followed_row
 from fairwise.auditing.influence import Influence, InfluenceTables
-from fairwise.constraints.new_people import HeldOutErrors
+from fairwise.constraints.certificate import HeldOutErrors
 from fairwise.constraints.pairs import asked_rows
 from fairwise.constraints.violations import status_counts
 from fairwise.errors import InfeasibleError, InputError

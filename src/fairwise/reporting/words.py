@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from fairwise.auditing.groups import NOT_KNOWN
-from fairwise.judgments import Answer, agreement
+from fairwise.judgments import Answer, reliability
 from fairwise.judgments.answer import PairDesign
 from fairwise.languages import Language, language_of, languages_of, marked
 from fairwise.numbers import digits_beside, in_100, points, record_number, share_difference
@@ -71,6 +71,17 @@ class Words:
         else:
             words = self.ngettext("{count} person", "{count} people", number)
         return words.format(count=self.counted(number), simulated=self.counted(simulated))
+
+    def some_simulated(self, simulated: int, everyone: int) -> str:
+        """Return a sentence on how many of the participants are simulated, or "" where none or all are."""
+        if not 0 < simulated < everyone:
+            return ""
+        text = self.ngettext(
+            "{simulated} of the {all} participants is simulated: a program, whose answers are nobody’s opinion.",
+            "{simulated} of the {all} participants are simulated: programs, whose answers are nobody’s opinion.",
+            simulated,
+        )
+        return text.format(simulated=self.counted(simulated), all=self.counted(everyone))
 
     def percent(self, share: float | None, digits: int = 1) -> str:
         """0.345 is 34.5 %."""
@@ -183,7 +194,7 @@ class Words:
         """A measure of agreement, with as many decimals as it takes to see whether it is above chance."""
         if _missing(number):
             return NOTHING
-        return self.language.decimal(_minus(agreement.decimals(float(number))))  # type: ignore[arg-type]
+        return self.language.decimal(_minus(reliability.decimals(float(number))))  # type: ignore[arg-type]
 
 
 def languages() -> tuple[str, ...]:

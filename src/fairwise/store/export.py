@@ -11,7 +11,7 @@ import pandas as pd
 import sqlalchemy as sa
 
 from fairwise.judgments import Judgments
-from fairwise.judgments.table import AFFECTED, SIMULATED
+from fairwise.judgments.validation import AFFECTED, SIMULATED
 from fairwise.store.answer_batch import HAS_ANSWERED
 from fairwise.store.answers import HAS_ANSWER, LAST_OF_EACH_ROUND
 from fairwise.store.exclusions import IS_EXCLUDED
@@ -26,9 +26,8 @@ from fairwise.store.tables import (
     rooms,
     study,
 )
-from fairwise.study.designs.schedules import block_size
-from fairwise.study.settings import StudySettings
-from fairwise.study.stages import Stage
+from fairwise.study.schedules import block_size
+from fairwise.study.settings import Stage, StudySettings
 
 # Where a spreadsheet begins a cell, whatever the language of its system: quotes of a table with commas mean nothing to
 # one that parts cells by semicolons, and cells end at every semicolon, tab and line break.

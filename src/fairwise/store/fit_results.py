@@ -7,8 +7,7 @@ from dataclasses import dataclass, fields
 from decimal import Decimal
 from typing import Any, Protocol, Self, TypeVar
 
-from fairwise.constraints.certificate import Certificate
-from fairwise.constraints.new_people import HeldOutErrors
+from fairwise.constraints.certificate import Certificate, HeldOutErrors
 from fairwise.numbers import in_100, points, quantity, share_difference
 
 

@@ -1,4 +1,4 @@
-"""How people come to a study: their ways in, what a panel signed, and the table ``[recruitment]`` of ``study.toml``."""
+"""Recruitment: ways into a study, keys and signatures, and the table ``[recruitment]`` of ``study.toml``."""
 
 from __future__ import annotations
 
@@ -7,22 +7,93 @@ import hashlib
 import hmac
 import json
 import re
-from collections.abc import Mapping
+import secrets
+import time
+from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass
 from datetime import timedelta
 from typing import Annotated, Literal, Self, TypeGuard
 from urllib.parse import quote, urlencode, urlsplit
 
+from itsdangerous import BadSignature, Signer
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from fairwise.study.signing import Keys
 from fairwise.study.toml import Input, Line, SettingsTable
+
+_TOKEN_BYTES = 18  # 144 bits
+_RECEIPT_CHARACTERS = 16
+
+
+class Keys:
+    """Tokens of participants, signatures of forms and times; nothing here is kept but the secret."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+        self._forms = Signer(secret, salt="form", digest_method=hashlib.sha256)
+        self._times = Signer(secret, salt="time", digest_method=hashlib.sha256)
+
+    @staticmethod
+    def new() -> str:
+        """A key of 144 random bits, of letters, digits, - and _."""
+        return secrets.token_urlsafe(_TOKEN_BYTES)
+
+    def token(self, start_key: str) -> str:
+        """The participant's token. It follows from the form they agreed with: sent twice, it is one person."""
+        digest = hmac.digest(self._secret, b"participant " + start_key.encode(), "sha256")
+        return base64.urlsafe_b64encode(digest[:_TOKEN_BYTES]).decode()
+
+    @staticmethod
+    def hashed(token: str) -> bytes:
+        """Return the stored hash of a token, which has too many bits for a plain hash to be reversed."""
+        return hashlib.sha256(token.encode()).digest()
+
+    def form(self, subject: str) -> str:
+        """A signature for the forms of one participant, or of one consent page."""
+        return self._forms.get_signature(subject).decode()
+
+    def is_form(self, subject: str, signature: str) -> bool:
+        return self._forms.verify_signature(subject, signature)
+
+    def time(self, key: str) -> str:
+        """The time now in milliseconds, signed for one pair."""
+        return self._times.sign(f"{_milliseconds()} {key}").decode()
+
+    def seconds_since(self, key: str, stamp: str) -> float | None:
+        """Return the seconds since a stamp for this pair was made; None if it is not ours."""
+        try:
+            then, _, stamped = self._times.unsign(stamp).decode().partition(" ")
+        except BadSignature:
+            return None
+        return max(0, _milliseconds() - int(then)) / 1000 if stamped == key else None
+
+    def mark(self, panel: str, panel_id: str) -> bytes:
+        """Return the keyed hash by which someone from a panel who withdrew is recognised."""
+        return hmac.digest(self._secret, f"withdrawn {panel} {panel_id}".encode(), "sha256")
+
+    def group_mark(self, panel: str, panel_id: str) -> bytes:
+        """Keyed hash of a panel's id, beside which only its experiment group is kept."""
+        return hmac.digest(self._secret, f"group {panel} {panel_id}".encode(), "sha256")
+
+    def reason_name(self, answer_id: int) -> str:
+        """Name of a reason on pages, in addresses and in the audit log: the answer's id would tell who wrote it."""
+        return self.receipt(["reason", answer_id])
+
+    def receipt(self, parts: Iterable[object]) -> str:
+        """A code that only this study could have made, for exactly these answers."""
+        digest = hmac.digest(self._secret, "\n".join(map(str, parts)).encode(), "sha256")
+        code = base64.b32encode(digest).decode()[:_RECEIPT_CHARACTERS]
+        return "-".join(code[start : start + 4] for start in range(0, len(code), 4))
+
+
+def _milliseconds() -> int:
+    return time.time_ns() // 1_000_000
+
 
 # How someone came to the study: by the open link, by a personal one, by a room's code, or from a panel.
 
 OPEN, PERSONAL, ROOM = "open", "personal", "room"
 SIMULATED_AGENT, FORCED_AGENT = "fairwise-bots (simulated)", "fairwise-bots (simulated, forced)"
-"""What simulated people say their browser is, and what those say who are to come among real people."""
+"""User agents of simulated people, and of those who may come among real people."""
 
 PANELS = {"prolific": "Prolific", "sona": "Sona", "mturk": "Mechanical Turk"}
 """Panels that send people, with the names people know them by."""
@@ -101,7 +172,7 @@ class Arrival:
 
     @property
     def address(self) -> str:
-        """Where the same person comes in again."""
+        """Address at which the same person comes in again."""
         if self.came_by in PANELS:
             values = zip(_PARAMETERS[self.came_by], (self.who, self.session), strict=True)
             return f"/?{urlencode({name: value for name, value in values if name is not None})}"
@@ -137,7 +208,7 @@ _SHA256 = bytes.fromhex("3031300d060960864801650304020105000420")
 
 
 class NotSigned(Exception):  # noqa: N818 - says what is the case
-    """Nothing that the panel signed for this study, or not any more."""
+    """A token that the panel did not sign for this study, or that is no longer valid."""
 
 
 @dataclass(frozen=True)
@@ -270,7 +341,7 @@ WayBack = Annotated[str, StringConstraints(strip_whitespace=True, max_length=100
 
 
 class Recruitment(SettingsTable):
-    """How people come to the study, how many of them, and where they go afterwards."""
+    """Settings for who takes part, how many, and where they go afterwards."""
 
     open: Annotated[bool, Field(title="Whoever has the address of the study may take part")] = True
     """Whether whoever has the address may take part; otherwise only by personal link, in a room or from the panel."""
@@ -281,7 +352,7 @@ class Recruitment(SettingsTable):
     """The panel that sends people: prolific, sona, mturk, or none."""
 
     completion_url: Annotated[WayBack, Field(title="Where they go when they have finished"), Input(_GAPS)] = ""
-    """Where those from the panel are sent back to when all is saved; {id}, {session} and {code} are filled in."""
+    """Address for those from the panel when all is saved; {id}, {session} and {code} are filled in."""
 
     completion_code: Annotated[
         str,
@@ -292,33 +363,33 @@ class Recruitment(SettingsTable):
     """The code that those from the panel are shown at the end; if empty, everyone is shown one of their own."""
 
     screened_out_url: Annotated[WayBack, Field(title="Where those go who cannot take part"), Input(_GAPS)] = ""
-    """Where those from the panel are sent back to who cannot take part; filled in likewise."""
+    """Address for those from the panel who cannot take part; filled in likewise."""
 
     most: Annotated[
         int, Field(ge=0, title="At most so many people"), Input("Those who left are not counted. 0: any number.")
     ] = 0
-    """How many may take part at most, those who left not counted; 0 for any number."""
+    """Largest number of participants, those who left not counted; 0 for any number."""
 
     hold_minutes: Annotated[
         int,
         Field(ge=1, le=60 * 24 * 365, title="Minutes for which a place is held until the first answer"),
         Input("Then others may take it. Whoever comes back goes on if there is room."),
     ] = 30
-    """For how many minutes a place is held for someone who agreed and has not answered yet."""
+    """Minutes for which a place is held for someone who agreed and has not answered yet."""
 
     most_from_address: Annotated[
         int,
         Field(ge=0, title="At most so many begin from one internet address in a quarter of an hour"),
         Input("0: any number. The address is not kept."),
     ] = 30
-    """How many may begin from one internet address within a quarter of an hour; 0 for any number."""
+    """Largest number who may begin from one internet address within a quarter of an hour; 0 for any number."""
 
     most_from_address_in_rooms: Annotated[
         int,
         Field(ge=0, title="The same for those who come by a room's code"),
         Input("The phones of a class often have one address together."),
     ] = 300
-    """The same for those who come by a room's code, as the phones of a class often have one address together."""
+    """Limit for those who come by a room's code, as the phones of a class often have one address together."""
 
     panel_keys: Annotated[
         str,
@@ -341,7 +412,7 @@ class Recruitment(SettingsTable):
 
     @property
     def hold(self) -> timedelta:
-        """For how long a place is held until the first answer."""
+        """Time for which a place is held until the first answer."""
         return timedelta(minutes=self.hold_minutes)
 
     @model_validator(mode="after")
@@ -370,7 +441,7 @@ class Relation(SettingsTable):
     """What participants read."""
 
     most: Annotated[Annotated[int, Field(ge=0)] | None, Field(title="At most")] = None
-    """How many such people may take part at most; 0 to screen them out; left out: any number."""
+    """Largest number of such participants; 0 to screen them out; left out: any number."""
 
     affected: Annotated[
         bool | None,

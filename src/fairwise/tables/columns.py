@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fairwise.errors import InputError, TableError, quote, some
+from fairwise.numbers import record_number
 from fairwise.tables.rows import did_you_mean, require_column, text_of
 
 Kind = Literal["number", "date", "duration", "category"]
@@ -302,7 +303,7 @@ def bands(column: pd.Series[Any]) -> pd.Series[Any]:
     codes = pd.qcut(column, BANDS, labels=False, duplicates="drop")
     ends = column.groupby(codes).agg(["min", "max"])
     words = {
-        code: f"{low:g}\N{EN DASH}{high:g}" if low < high else f"{low:g}"
+        code: "\N{EN DASH}".join(map(record_number, (low, high) if low < high else (low,)))
         for code, low, high in ends.itertuples(name=None)
     }
     return codes.map(words)
@@ -316,7 +317,7 @@ def in_order(names: Iterable[str]) -> list[str]:
     """
 
     def place(name: str) -> tuple[bool, float, str]:
-        begins = re.match(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?=\N{EN DASH}|$)", name)
+        begins = re.match(r"-?\d+(?:\.\d+)?(?=\N{EN DASH}|$)", name)
         return (begins is None, float(begins[0]) if begins else 0.0, name)
 
     return sorted(names, key=place)

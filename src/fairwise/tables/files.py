@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -243,7 +243,7 @@ class PeopleFile:
             raise InputError(f"{self.source.where()}: a column has no name ({rule})")
         if not chosen:
             raise InputError(f"{self.source.where()}: no column is left to learn from; found: {some(self.table)}")
-        return pd.DataFrame({name: _with_dates(self.table[name]) for name in chosen}, index=self.table.index)
+        return with_dates(self.table[chosen])
 
     def warnings(self, features: pd.DataFrame) -> list[str]:
         """Return a sentence on each of these columns that is nearly all numbers or dates, but text for the rest."""
@@ -271,8 +271,17 @@ class PeopleFile:
         return lines
 
 
-def _with_dates(column: pd.Series) -> pd.Series:
-    """Return text as dates if every cell is one, such as 2024-02-29 or 2024-02-29 12:30, or nothing."""
+def with_dates(table: pd.DataFrame, columns: Collection[str] | None = None) -> pd.DataFrame:
+    """Return a table in which text is dates where every cell is one, such as 2024-02-29 or 2024-02-29 12:30, or empty.
+
+    Only the `columns` change, where they are given.
+    """
+    chosen = table.columns if columns is None else columns
+    read = {name: _dates(column) if name in chosen else column for name, column in table.items()}
+    return pd.DataFrame(read, index=table.index)
+
+
+def _dates(column: pd.Series) -> pd.Series:
     if not pd.api.types.is_string_dtype(column.dtype) or not column.notna().any():
         return column
     cells = pc.utf8_trim_whitespace(pa.array(column.dropna(), pa.large_string(), from_pandas=True))

@@ -22,6 +22,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from fairwise.languages import marked
 from fairwise.store import operators
 from fairwise.store.errors import (
     AlreadyFinished,
@@ -36,7 +37,6 @@ from fairwise.store.errors import (
 )
 from fairwise.store.failures import NO_ROOM, FailedWrites, with_log_lines
 from fairwise.store.housekeeping import Housekeeper
-from fairwise.study.languages import marked
 from fairwise.web.console.accounts import AccountPages, LoginPages, TrailPages
 from fairwise.web.console.base import (
     COOKIE,

@@ -14,13 +14,13 @@ from markupsafe import Markup
 
 from fairwise.constraints.violations import Treatment
 from fairwise.judgments import Answer
+from fairwise.languages import Language
 from fairwise.store.recruitment import Room
 from fairwise.study.cards import Card, Row
-from fairwise.study.languages import Language, language
+from fairwise.study.deliberation import Rule, Step, Turn
 from fairwise.study.questions import Question
 from fairwise.study.settings import StudySettings
-from fairwise.study.talking import Step, Turn
-from fairwise.study.tally import Rule
+from fairwise.study.texts import language
 from fairwise.web.shared.pages import Pages
 from fairwise.web.shared.requests import AskedQuestion, read_static_files
 from fairwise.web.shared.views import (

@@ -21,13 +21,13 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from fairwise.languages import marked
 from fairwise.store import operators
 from fairwise.store.errors import LastOwner, NameTaken, NotLoggedIn
 from fairwise.store.export import defused
 from fairwise.store.operators import Event, Operator, TrailFilter, count_events, event_values, same_letters, trail
 from fairwise.store.tables import ROLES
-from fairwise.study.languages import marked
-from fairwise.study.signing import Keys
+from fairwise.study.recruitment import Keys
 from fairwise.web.console.base import COOKIE, ConsolePages, Rendering, get, post
 from fairwise.web.shared.host import Host
 from fairwise.web.shared.requests import whole_number

@@ -22,8 +22,8 @@ from fairwise.store import operators
 from fairwise.store.errors import NotLoggedIn
 from fairwise.store.operators import Operator
 from fairwise.study.folder import StudyFolder
-from fairwise.study.languages import language
 from fairwise.study.quality import Flag
+from fairwise.study.texts import language
 from fairwise.web.shared.host import Host
 from fairwise.web.shared.pages import templates_of
 from fairwise.web.shared.requests import Form, read_form, visitor_language

@@ -10,12 +10,12 @@ from math import isnan
 from typing import NamedTuple
 
 from fairwise.errors import InputError
+from fairwise.languages import Language, marked
 from fairwise.numbers import in_100, share_difference
 from fairwise.store.fit_results import FrontierPoint, Summary, best_trade_offs
-from fairwise.study.decisions import Amount
+from fairwise.study.design import Amount
 from fairwise.study.fit_choices import ESTIMATORS, FitChoices
 from fairwise.study.folder import StudyFolder
-from fairwise.study.languages import Language, marked
 from fairwise.web.shared.requests import Form, decimal_number
 
 _RATES = {

@@ -16,6 +16,7 @@ from starlette.responses import FileResponse, Response
 
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
+from fairwise.languages import Language, marked
 from fairwise.store.answers import anyone_answered
 from fairwise.store.export import participant_counts
 from fairwise.store.fit_files import MODEL, PRICES, REPORT, Fitted
@@ -31,7 +32,6 @@ from fairwise.study.fit_choices import (
     outcome_labels,
 )
 from fairwise.study.folder import OUTCOME, StudyFolder
-from fairwise.study.languages import Language, marked
 from fairwise.web.console.base import ConsolePages, console_language, get, post
 from fairwise.web.console.fit_form import (
     FIRST_VALUES,

@@ -18,6 +18,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, Response
 from starlette.types import Scope
 
+from fairwise.languages import marked
 from fairwise.store import operators
 from fairwise.store.answers import anyone_answered
 from fairwise.store.deliberation import how_many_returned
@@ -30,9 +31,8 @@ from fairwise.store.operators import was_done
 from fairwise.store.quotas import finished_by_relation
 from fairwise.store.study_state import SECOND, Standing, standing
 from fairwise.study.folder import OUTCOME, StudyFolder
-from fairwise.study.languages import marked
 from fairwise.study.quality import NAMES
-from fairwise.study.stages import StudyState
+from fairwise.study.settings import StudyState
 from fairwise.web.console.base import REFUSALS, REFUSED_OTHERWISE, ConsolePages, Rendering, get
 from fairwise.web.console.study_pages import TRIED, has_participants
 from fairwise.web.shared.host import Host

@@ -26,6 +26,7 @@ from starlette.types import Receive, Scope, Send
 
 from fairwise.archive.bundle import write_bundle
 from fairwise.judgments.answer import PairDesign
+from fairwise.languages import marked
 from fairwise.store import exclusions, export
 from fairwise.store.engine import database_url
 from fairwise.store.erasure import about, clean_files, erase
@@ -46,10 +47,10 @@ from fairwise.store.roster import (
 from fairwise.store.store import snapshot
 from fairwise.store.votes import cast_ballots, last_vote
 from fairwise.study.folder import StudyFolder
-from fairwise.study.languages import available, language, marked
 from fairwise.study.quality import EXPLAINED, NAMES, WORDS, flags
 from fairwise.study.recruitment import PANELS
-from fairwise.study.stages import Stage
+from fairwise.study.settings import Stage
+from fairwise.study.texts import available, language
 from fairwise.web.console.base import ConsolePages, get, post
 from fairwise.web.shared.progress import LEFT_AFTER, STATES, Person
 from fairwise.web.shared.requests import whole_number

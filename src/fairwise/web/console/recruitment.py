@@ -18,12 +18,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from fairwise.languages import marked
 from fairwise.store import recruitment
 from fairwise.store.export import defused
 from fairwise.study.folder import StudyFolder
-from fairwise.study.languages import marked
-from fairwise.study.recruitment import PANELS, is_panel_id
-from fairwise.study.signing import Keys
+from fairwise.study.recruitment import PANELS, Keys, is_panel_id
 from fairwise.web.console.base import ConsolePages, console_language, get, post
 from fairwise.web.shared.requests import whole_number
 

@@ -14,6 +14,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from fairwise.errors import InputError
+from fairwise.languages import marked
 from fairwise.store.errors import NotYet
 from fairwise.store.fit_files import REPORTS, Fitted
 from fairwise.store.fit_results import best_trade_offs
@@ -31,10 +32,9 @@ from fairwise.store.votes import (
     last_vote,
     open_vote,
 )
+from fairwise.study.deliberation import FEWEST, Rule
 from fairwise.study.folder import StudyFolder
-from fairwise.study.languages import marked
-from fairwise.study.signing import Keys
-from fairwise.study.tally import FEWEST, Rule
+from fairwise.study.recruitment import Keys
 from fairwise.web.console.base import ConsolePages, Rendering, console_language, get, post
 from fairwise.web.shared.host import Host
 from fairwise.web.shared.pages import Pages, pages_of

@@ -17,9 +17,9 @@ import numpy as np
 import pandas as pd
 
 from fairwise.errors import InputError
-from fairwise.study.decisions import Amount, Decision
+from fairwise.languages import marked
+from fairwise.study.design import Amount, Decision
 from fairwise.study.folder import StudyFolder
-from fairwise.study.languages import marked
 from fairwise.tables.columns import bands, in_order, is_numeric
 from fairwise.tables.rows import text_of
 from fairwise.web.shared.requests import Form, may_mean_thousands

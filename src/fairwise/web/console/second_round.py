@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from fairwise.judgments import Answer
+from fairwise.languages import marked
 from fairwise.store import deliberation, reasons, recruitment, talking
 from fairwise.store.deliberation import ListedPair, TwoPeople
 from fairwise.store.errors import NothingToDiscuss, NotYet
@@ -24,8 +25,7 @@ from fairwise.store.reasons import GivenReason
 from fairwise.store.recruitment import Room
 from fairwise.store.study_state import FIRST, SECOND, Standing, standing
 from fairwise.study.cards import Card
-from fairwise.study.languages import marked
-from fairwise.study.talking import FEWEST_COUNTED, Step, Turn
+from fairwise.study.deliberation import FEWEST_COUNTED, Step, Turn
 from fairwise.web.console.base import ConsolePages, get, post
 from fairwise.web.shared.pages import facts_of
 from fairwise.web.shared.requests import visitor_language

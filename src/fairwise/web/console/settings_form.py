@@ -15,13 +15,11 @@ from types import NoneType
 from typing import Any, ClassVar, get_args, get_origin
 
 from fairwise.errors import InputError
-from fairwise.study.arms import Arm
+from fairwise.languages import marked
 from fairwise.study.cards import ID
-from fairwise.study.decisions import MOST_DECISIONS, Amount, Decision, OutcomeWords, check_outcome
 from fairwise.study.deliberation import Deliberation
+from fairwise.study.design import MOST_DECISIONS, Amount, Arm, Decision, Design, OutcomeWords, check_outcome
 from fairwise.study.folder import OUTCOME, SETTINGS, named
-from fairwise.study.languages import marked
-from fairwise.study.mixture import Design
 from fairwise.study.new_study import readable
 from fairwise.study.questions import Question
 from fairwise.study.recruitment import Recruitment, Relation

@@ -9,15 +9,14 @@ from pathlib import Path
 from typing import ClassVar
 
 from fairwise.errors import InputError
-from fairwise.study.arms import MOST_ARMS, Arm
+from fairwise.languages import marked
 from fairwise.study.deliberation import Deliberation
+from fairwise.study.design import MOST_ARMS, OFFERED_KINDS, Arm
 from fairwise.study.folder import CONSENT, PEOPLE, SETTINGS, TASK, named
-from fairwise.study.languages import available, language, marked
-from fairwise.study.mixture import OFFERED_KINDS
 from fairwise.study.questions import MOST_QUESTIONS, Question, asked
 from fairwise.study.recruitment import Relation
 from fairwise.study.settings import AnswerWords, StudySettings
-from fairwise.study.texts import LONGEST, left_to_fill_in
+from fairwise.study.texts import LONGEST, available, language, left_to_fill_in
 from fairwise.study.toml import Plain, SettingError, without_empty
 from fairwise.study.translations import KEYS, Translation, draft_words, words_in
 from fairwise.tables.files import read_parquet

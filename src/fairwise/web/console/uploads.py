@@ -20,10 +20,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from fairwise.errors import InputError
-from fairwise.study.decisions import MOST_DECISIONS
-from fairwise.study.languages import marked
-from fairwise.study.signing import Keys
-from fairwise.study.telling import telling_columns
+from fairwise.study.design import MOST_DECISIONS
+from fairwise.study.new_study import telling_columns
+from fairwise.study.recruitment import Keys
+from fairwise.study.texts import marked
 from fairwise.tables.columns import arrow_column
 from fairwise.tables.files import PeopleFile, read_parquet, read_sent, typed
 from fairwise.tables.guarded import HAS_PROCESSES, GuardedWork

@@ -17,12 +17,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from fairwise.languages import marked
 from fairwise.store import participants
 from fairwise.store.errors import Full, NotInvited, NotListed, StoreProblem, TakesPartAlready, Unknown, Withdrew
 from fairwise.store.export import has_real_people
 from fairwise.store.recruitment import Room, find_room, invitation, read_code
 from fairwise.store.study_state import require_first_round
-from fairwise.study.languages import marked
 from fairwise.study.recruitment import (
     FORCED_AGENT,
     PANELS,
@@ -31,13 +31,13 @@ from fairwise.study.recruitment import (
     SIMULATED_AGENT,
     Arrival,
     Incomplete,
+    Keys,
     NotSigned,
     PanelKeys,
     Recruitment,
     filled,
 )
-from fairwise.study.signing import Keys
-from fairwise.study.stages import ENDS, first_stage
+from fairwise.study.settings import ENDS, first_stage
 from fairwise.web.participant.base import COOKIE, ParticipantPages, Services
 from fairwise.web.participant.rounds import TalkingPages
 from fairwise.web.shared import views

@@ -12,18 +12,17 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from fairwise.judgments import Answer
+from fairwise.languages import marked
 from fairwise.store import answers, participants, questions
 from fairwise.store.answers import Appearance
 from fairwise.store.errors import NotYet
 from fairwise.store.participants import Participant
 from fairwise.store.quotas import choose_relation
-from fairwise.study.cards import Card
-from fairwise.study.contradictions import Compared, Contradiction, contradictions
-from fairwise.study.designs import PairAnswer
-from fairwise.study.languages import marked
-from fairwise.study.practice import check_questions
+from fairwise.study.cards import Card, check_questions
+from fairwise.study.quality import Compared, Contradiction, contradictions
 from fairwise.study.questions import Question, Refusal, asked
-from fairwise.study.stages import ANSWERING, Stage, stage_after
+from fairwise.study.schedules import PairAnswer
+from fairwise.study.settings import ANSWERING, Stage, stage_after
 from fairwise.web.participant.base import CHOOSE, ParticipantPages, Services
 from fairwise.web.shared import views
 from fairwise.web.shared.requests import MOST_QUESTION_FIELDS, Form, questions_with_values, typed_in

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from fairwise.languages import marked
 from fairwise.store import answers, participants, talking
 from fairwise.store.deliberation import end_when_enough
 from fairwise.store.errors import ChangedTooOften, Full, NotYet, RoundOver, StoreUnavailable, Unknown
@@ -21,10 +22,9 @@ from fairwise.store.quotas import lost_place, take_place
 from fairwise.store.study_state import FIRST, standing
 from fairwise.store.votes import has_voted, last_vote
 from fairwise.store.writer import Joint
-from fairwise.study.languages import marked
-from fairwise.study.pictures import names_of, read_picture
+from fairwise.study.cards import names_of, read_picture
 from fairwise.study.recruitment import PANELS, filled
-from fairwise.study.stages import Stage, StudyState
+from fairwise.study.settings import Stage, StudyState
 from fairwise.web.participant.base import CHOOSE, LONGEST_NONCE, ParticipantPages
 from fairwise.web.participant.onboarding import QuestionPages, SecondLookPages
 from fairwise.web.participant.result import announced

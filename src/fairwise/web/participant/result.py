@@ -16,10 +16,10 @@ from fairwise.store.errors import NotYet
 from fairwise.store.jobs import find_job
 from fairwise.store.study_state import Standing, standing
 from fairwise.store.votes import Vote
+from fairwise.study.deliberation import Ballot, is_ballot
 from fairwise.study.folder import OUTCOME
-from fairwise.study.languages import marked
-from fairwise.study.stages import Stage, StudyState
-from fairwise.study.tally import Ballot, is_ballot
+from fairwise.study.settings import Stage, StudyState
+from fairwise.study.texts import marked
 from fairwise.web.participant.base import ParticipantPages
 from fairwise.web.shared.requests import Form, visitor_language
 from fairwise.web.shared.views import Result, VoteView, options_of, result_of

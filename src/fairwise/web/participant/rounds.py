@@ -12,6 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from fairwise.judgments.answer import PairDesign
+from fairwise.languages import marked
 from fairwise.store import deliberation, reasons, talking
 from fairwise.store.answers import Appearance, NewAnswer
 from fairwise.store.deliberation import Opinion
@@ -21,11 +22,10 @@ from fairwise.store.quotas import take_place
 from fairwise.store.recruitment import Room, find_room, read_code
 from fairwise.store.study_state import FIRST, SECOND, Standing, require_open, standing
 from fairwise.store.talking import Talk, TwoPeople
-from fairwise.study.arms import shows_reasons
-from fairwise.study.designs import PairAnswer
-from fairwise.study.languages import marked
-from fairwise.study.stages import Stage, StudyState
-from fairwise.study.talking import FEWEST_COUNTED, Step, Turn
+from fairwise.study.deliberation import FEWEST_COUNTED, Step, Turn
+from fairwise.study.design import shows_reasons
+from fairwise.study.schedules import PairAnswer
+from fairwise.study.settings import Stage, StudyState
 from fairwise.web.participant.base import CHOOSE, LONGEST_NONCE, ParticipantPages, Services
 from fairwise.web.shared import views
 from fairwise.web.shared.security import HEADERS

@@ -31,7 +31,7 @@ from fairwise.study.folder import (
     StudyFolder,
     read_secret,
 )
-from fairwise.study.signing import Keys
+from fairwise.study.recruitment import Keys
 from fairwise.tables.output import make_private, write_whole
 from fairwise.web.shared.progress import Watch
 from fairwise.web.shared.security import FILE as ATTEMPTS

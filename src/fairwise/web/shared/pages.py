@@ -15,16 +15,14 @@ from markupsafe import Markup
 
 from fairwise import templates
 from fairwise.judgments import Answer
-from fairwise.study.arms import Arm
-from fairwise.study.cards import Card, Row
-from fairwise.study.decisions import usual_meaning
+from fairwise.languages import Language
+from fairwise.study.cards import MEANINGS, Card, Row, check_questions, practice_pair
+from fairwise.study.design import Arm, usual_meaning
 from fairwise.study.folder import StudyFolder
-from fairwise.study.languages import Language, language
-from fairwise.study.practice import MEANINGS, check_questions, practice_pair
 from fairwise.study.questions import LONGEST_NUMBER, LONGEST_TEXT
 from fairwise.study.recruitment import PANELS
 from fairwise.study.settings import StudySettings
-from fairwise.study.texts import safe_html
+from fairwise.study.texts import language, safe_html
 from fairwise.web.shared.requests import static_addresses
 from fairwise.web.shared.views import (
     CLOSING_QUESTIONS,

@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from fairwise.store.errors import StoreUnavailable
 from fairwise.store.failures import FailedWrites
 from fairwise.store.operators import same_letters
-from fairwise.study.signing import Keys
+from fairwise.study.recruitment import Keys
 from fairwise.tables.output import create_private
 
 # Bodies that never come to an end hold no place for ever.

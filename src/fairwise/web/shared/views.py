@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 from fairwise.constraints.violations import Treatment
 from fairwise.judgments import Answer
 from fairwise.judgments.table import MEASURED_ONLY
+from fairwise.languages import Language, marked
 from fairwise.store.answers import current_answers
 from fairwise.store.export import judge_name
 from fairwise.store.fit_files import Fitted
@@ -20,11 +21,9 @@ from fairwise.store.jobs import Job
 from fairwise.store.talking import InRoom
 from fairwise.store.votes import Option
 from fairwise.study.cards import Card
+from fairwise.study.deliberation import Rule, Step, Turn
 from fairwise.study.folder import StudyFolder
-from fairwise.study.languages import Language, marked
 from fairwise.study.recruitment import PANELS
-from fairwise.study.talking import Step, Turn
-from fairwise.study.tally import Rule
 
 # What participants are asked beside the pairs, and how much and how often they may say.
 
