@@ -318,7 +318,7 @@ def main() -> None:
     security.OF_ONE_NAME = security.FROM_ONE_ADDRESS = sys.maxsize  # or all but the first would be refused unread
     scoring._run = _without_models(
         scoring._run
-    )  # a process each, whose work is not the server's, and which takes seconds
+    )  # processes of their own, which take seconds
     accounts._hasher = PasswordHasher(
         time_cost=1, memory_cost=8, parallelism=1
     )  # or all else would be little beside it
