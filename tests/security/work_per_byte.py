@@ -316,9 +316,7 @@ def main() -> None:
     words: list[str] = sys.argv[1:]
     rows: list[Measured] = []
     security.OF_ONE_NAME = security.FROM_ONE_ADDRESS = sys.maxsize  # or all but the first would be refused unread
-    scoring._run = _without_models(
-        scoring._run
-    )  # processes of their own, which take seconds
+    scoring._run = _without_models(scoring._run)  # processes of their own, which take seconds
     accounts._hasher = PasswordHasher(
         time_cost=1, memory_cost=8, parallelism=1
     )  # or all else would be little beside it

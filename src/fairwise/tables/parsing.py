@@ -345,7 +345,7 @@ def _rows(path: Path, lines: Iterator[str], separator: str) -> Iterator[tuple[in
 
 def _text_lines(path: Path, file: BinaryIO) -> Iterator[str]:
     """Yield the lines as text; refuse the first that is too long, binary or not UTF-8, without reading on."""
-    offset, begun = 0, False  # blanks before the header are no cell
+    offset, has_text = 0, False  # blanks before the header are no cell
     for number in itertools.count(1):
         line = file.readline(_LONGEST_LINE + 1)
         if not line:
@@ -364,9 +364,9 @@ def _text_lines(path: Path, file: BinaryIO) -> Iterator[str]:
                 f"{path}, line {number}: byte 0x{line[at]:02x} at position {offset + at} is not UTF-8; "
                 "save the file as UTF-8"
             ) from None
-        begun = begun or bool(text.strip())
+        has_text = has_text or bool(text.strip())
         offset += len(line)
-        yield text if begun else "\n"
+        yield text if has_text else "\n"
 
 
 def _refuse_other_formats(path: Path, start: bytes) -> None:
