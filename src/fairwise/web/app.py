@@ -35,8 +35,8 @@ from fairwise.store.errors import (
     StoreUnavailable,
     Unknown,
 )
-from fairwise.store.failures import NO_ROOM, FailedWrites, with_log_lines
 from fairwise.store.housekeeping import Housekeeper
+from fairwise.store.logs import NO_ROOM, FailedWrites, with_log_lines
 from fairwise.web.console.accounts import AccountPages, LoginPages, TrailPages
 from fairwise.web.console.base import (
     COOKIE,

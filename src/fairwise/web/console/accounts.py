@@ -26,7 +26,7 @@ from fairwise.store import operators
 from fairwise.store.errors import LastOwner, NameTaken, NotLoggedIn
 from fairwise.store.export import defused
 from fairwise.store.operators import Event, Operator, TrailFilter, count_events, event_values, same_letters, trail
-from fairwise.store.tables import ROLES
+from fairwise.store.schema import ROLES
 from fairwise.study.recruitment import Keys
 from fairwise.web.console.base import COOKIE, ConsolePages, Rendering, get, post
 from fairwise.web.shared.host import Host

@@ -186,7 +186,7 @@ def _coverage(picture: Picture, most: int) -> Coverage | None:
     if not picture.anchors:
         return None
     enough = sum(pair.finished >= most for pair in picture.anchors)
-    coming = sum(pair.finished < most <= pair.finished + pair.at_it for pair in picture.anchors)
+    coming = sum(pair.finished < most <= pair.finished + pair.active for pair in picture.anchors)
     return Coverage(len(picture.anchors), most, enough, coming, min(pair.finished for pair in picture.anchors))
 
 

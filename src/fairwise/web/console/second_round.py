@@ -17,12 +17,11 @@ from starlette.responses import HTMLResponse, Response
 
 from fairwise.judgments import Answer
 from fairwise.languages import marked
-from fairwise.store import deliberation, reasons, recruitment, talking
-from fairwise.store.deliberation import ListedPair, TwoPeople
+from fairwise.store import deliberation, rooms
+from fairwise.store.deliberation import GivenReason, ListedPair, TwoPeople
 from fairwise.store.errors import NothingToDiscuss, NotYet
 from fairwise.store.fit_files import Fitted
-from fairwise.store.reasons import GivenReason
-from fairwise.store.recruitment import Room
+from fairwise.store.rooms import Room
 from fairwise.store.study_state import FIRST, SECOND, Standing, standing
 from fairwise.study.cards import Card
 from fairwise.study.deliberation import FEWEST_COUNTED, Step, Turn
@@ -66,7 +65,7 @@ class DeliberationPages(ConsolePages):
             pairs = deliberation.round_list(connection) if second else deliberation.worth_discussing(connection, prices)
             counts = deliberation.first_counts(connection)
             by_pair = defaultdict[TwoPeople, list[tuple[str, GivenReason]]](list)
-            for reason in reasons.reasons_about(connection, {pair.two for pair in pairs}) if is_owner else []:
+            for reason in deliberation.reasons_about(connection, {pair.two for pair in pairs}) if is_owner else []:
                 by_pair[reason.two].append((name_of(reason.answer_id), reason))
             discussed = [
                 DiscussedPair(
@@ -142,11 +141,13 @@ class DeliberationPages(ConsolePages):
         """Release or hide the reasons that the form names: those that the operator saw, and no others."""
         form = request.state.form
         state, named = form.text("state", 10), set(form.text("reasons", _LONGEST_NAMES).split())
-        if state not in reasons.ACTIONS or not named or not all(map(_REASON_NAME.fullmatch, named)):
+        if state not in deliberation.ACTIONS or not named or not all(map(_REASON_NAME.fullmatch, named)):
             raise HTTPException(404)
         name_of = self._host.keys.reason_name
-        names = {one: name for one in await self._store.read(reasons.all_answer_ids) if (name := name_of(one)) in named}
-        change = partial(reasons.decide, names=names, state=state)
+        names = {
+            one: name for one in await self._store.read(deliberation.reason_ids) if (name := name_of(one)) in named
+        }
+        change = partial(deliberation.decide_reasons, names=names, state=state)
         await self._change_as_operator(request, lambda connection, who, at: change(connection, operator=who, at=at))
         place = form.text("place", 9)
         return self._to(f"/second-round?done=reasons-decided{f'#pair-{place}' if place.isdigit() else ''}")
@@ -194,7 +195,7 @@ class TalkingRoomPages(ConsolePages):
         seen, to = Turn.read(form.text("seen", 20)), Turn.read(form.text("to", 20))
         if seen is None or to is None or to not in seen.following(self._pairs):
             raise HTTPException(404)
-        move = partial(talking.go_on, code=room.code, seen=seen, to=to, pairs=self._pairs)
+        move = partial(rooms.change_turn, code=room.code, seen=seen, to=to, pairs=self._pairs)
         await self._log_change(request, "room led on", f"{room.code} {to}", move)
         return self._to(f"/coming/rooms/{room.code}")
 
@@ -204,13 +205,13 @@ class TalkingRoomPages(ConsolePages):
 
     async def _room_and_state(self, request: Request) -> tuple[Room, OnWall]:
         study = self._study()
-        code = recruitment.read_code(request.path_params["code"])
-        room = await self._store.read(partial(recruitment.find_room, code=code))
-        talk = await self._store.read(partial(talking.talk_in, code=code))
+        code = rooms.read_code(request.path_params["code"])
+        room = await self._store.read(partial(rooms.find_room, code=code))
+        talk = await self._store.read(partial(rooms.talk_in, code=code))
         if room is None or talk is None or not study.settings.deliberation.rooms:
             raise HTTPException(404)
         two = study.schedules.fixed[talk.turn.pair - 1] if talk.turn.pair else None
-        inside = await self._store.read(partial(talking.in_room, room_id=talk.room_id, two=two))
+        inside = await self._store.read(partial(rooms.room_answers, room_id=talk.room_id, two=two))
         return room, OnWall.of(talk.turn, inside, FEWEST_COUNTED)
 
 

@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from fairwise.judgments import Answer
 from fairwise.languages import marked
-from fairwise.store import answers, participants, questions
+from fairwise.store import answers, participants
 from fairwise.store.answers import Appearance
 from fairwise.store.errors import NotYet
 from fairwise.store.participants import Participant
@@ -237,7 +237,7 @@ class QuestionPages(ParticipantPages):
     async def are_left(self, request: Request) -> bool:
         """Return whether the questions after the pairs are still to be answered."""
         names = {question.name for question in asked(self._settings.questions, "after")}
-        return bool(names) and not names <= (await self._read(request, questions.answers_of)).keys()
+        return bool(names) and not names <= (await self._read(request, participants.question_answers_of)).keys()
 
     async def questions(self, request: Request) -> Response:
         participant = await self._participant(request)
@@ -246,7 +246,7 @@ class QuestionPages(ParticipantPages):
         page = self._questions_of(participant)
         if not page:
             return await self._continue(request, participant, [])
-        stored = await self._read(request, questions.answers_of)
+        stored = await self._read(request, participants.question_answers_of)
         typed = {question.name: question.typed(stored.get(question.name, "")) for question in page}
         return self._ask(request, participant, typed, {})
 
@@ -291,7 +291,7 @@ class QuestionPages(ParticipantPages):
     ) -> Response:
         stage = Stage(participant.stage)
         to = stage_after(stage, self._settings) if stage == Stage.QUESTIONS else stage
-        await self._write(request, questions.keep, answers=valid, leaving=stage, to=to)
+        await self._write(request, participants.save_question_answers, answers=valid, leaving=stage, to=to)
         return self._to_own(request, "" if stage == Stage.QUESTIONS else "/closing")
 
     def _ask(

@@ -13,15 +13,16 @@ from starlette.routing import Route
 
 from fairwise.judgments.answer import PairDesign
 from fairwise.languages import marked
-from fairwise.store import deliberation, reasons, talking
-from fairwise.store.answers import Appearance, NewAnswer
+from fairwise.store import deliberation, rooms
+from fairwise.store.answers import Appearance
 from fairwise.store.deliberation import Opinion
 from fairwise.store.errors import ChangedTooOften, Full, NotOpen, NotYet, Unknown
 from fairwise.store.participants import Participant
 from fairwise.store.quotas import take_place
-from fairwise.store.recruitment import Room, find_room, read_code
+from fairwise.store.recording import NewAnswer, RoundPolicy, SentAnswer, record_all
+from fairwise.store.rooms import Room, Talk, TwoPeople, find_room, read_code
+from fairwise.store.store import Batchable
 from fairwise.store.study_state import FIRST, SECOND, Standing, require_open, standing
-from fairwise.store.talking import Talk, TwoPeople
 from fairwise.study.deliberation import FEWEST_COUNTED, Step, Turn
 from fairwise.study.design import shows_reasons
 from fairwise.study.schedules import PairAnswer
@@ -166,7 +167,8 @@ class SecondRoundPages(ParticipantPages):
             at=datetime.now(UTC),
         )
         try:
-            await self._write(request, deliberation.record_again, new=new, most=self._settings.deliberation.pairs)
+            policy = deliberation.second_round_policy(self._settings.deliberation.pairs)
+            await self._store.write(Batchable(record_all, SentAnswer(self._hash(request), new, policy)))
         except ChangedTooOften:
             return self._changed_too_often(request)
         left = [pair.position for pair in await self._open_pairs(request) if not _of_round(pair, SECOND)]
@@ -194,7 +196,7 @@ class SecondRoundPages(ParticipantPages):
             for one in deliberation.opinion(connection, pair).reasons:
                 name = self._keys.reason_name(one.answer_id)
                 if name == request.path_params["reason"]:
-                    reasons.report(connection, one.answer_id, name, datetime.now(UTC))
+                    deliberation.report_reason(connection, one.answer_id, name, datetime.now(UTC))
 
         await self._store.write(change)
         return self._to_own(request, f"/second-round/{position}?reported")
@@ -223,7 +225,7 @@ class TalkingPages(ParticipantPages):
 
     async def talk(self, request: Request) -> Talk | None:
         """Return the turn of this participant's room; None if it does not talk, or no longer."""
-        talk = await self._read(request, talking.talk_of) if self._talks else None
+        talk = await self._read(request, rooms.talk_of) if self._talks else None
         return None if talk is None or talk.turn.step == Step.OVER else talk
 
     async def require_done(self, request: Request) -> None:
@@ -232,8 +234,8 @@ class TalkingPages(ParticipantPages):
             raise NotYet
 
     async def is_over(self, request: Request, pair: Appearance) -> bool:
-        """Return whether a pair is not, or no longer, to be answered alone: see :func:`record_outside`."""
-        if not self._talks or await self._read(request, talking.talk_of) is None:
+        """Return whether a pair is not, or no longer, to be answered alone: see :mod:`fairwise.store.recording`."""
+        if not self._talks or await self._read(request, rooms.talk_of) is None:
             return False
         was_discussed = pair.design == PairDesign.FIXED and pair.answer is not None
         return was_discussed or await self.talk(request) is not None
@@ -249,9 +251,9 @@ class TalkingPages(ParticipantPages):
         if turn.step == Step.WAITING:
             return self._on_phone(request, "room", state=views.InTurn(turn))
         two = self.pairs[turn.pair - 1]
-        pair = await self._read(request, talking.own_pair, two=two)
+        pair = await self._read(request, rooms.own_pair, two=two)
         answer = pair.answer and (pair.answer.answer if (pair.a, pair.b) == two else pair.answer.answer.swapped())
-        can_answer, has_answered = talking.is_asked(pair, turn), talking.has_answered(pair, turn)
+        can_answer, has_answered = rooms.is_asked(pair, turn), rooms.has_answered(pair, turn)
         if not can_answer or (has_answered and "change" not in request.query_params):
             state = views.InTurn(turn, said=answer, asked=can_answer, answered=has_answered)
             return self._on_phone(request, "room", state=state)
@@ -285,9 +287,9 @@ class TalkingPages(ParticipantPages):
         seconds = self._keys.seconds_since(key, form.text("stamp", 200))
         new = NewAnswer(key, form.text("nonce", LONGEST_NONCE), answer, None, None, seconds, at)
         take = partial(take_place, quotas=self._quotas, at=at)
-        keep = partial(talking.record_in_room, seen=turn, pairs=self.pairs, before_first=take)
+        policy = RoundPolicy(before_first=take, in_rooms=True, turn=turn, fixed_pairs=self.pairs)
         try:
-            await self._services.answering.record(self._hash(request), new, keep)
+            await self._services.answering.record(SentAnswer(self._hash(request), new, policy))
         except NotYet:
             return self._message(request, 409, *_TOO_LATE, back=self._own(request).path)
         except ChangedTooOften:
@@ -298,7 +300,7 @@ class TalkingPages(ParticipantPages):
 
     async def turn(self, request: Request) -> Response:
         """Return the room's turn in a few letters, or 304 if the phone shows it already."""
-        talk = await self._read(request, talking.talk_of) if self._talks else None
+        talk = await self._read(request, rooms.talk_of) if self._talks else None
         if talk is None:
             raise Unknown
         return _if_new(request, str(talk.turn))
@@ -327,11 +329,11 @@ class TalkingPages(ParticipantPages):
         return _if_new(request, state.tag)
 
     async def _wall_state(self, room: Room) -> views.OnWall | None:
-        talk = await self._store.read(partial(talking.talk_in, code=room.code)) if self._talks else None
+        talk = await self._store.read(partial(rooms.talk_in, code=room.code)) if self._talks else None
         if talk is None:
             return None
         two = self.pairs[talk.turn.pair - 1] if talk.turn.pair else None
-        inside = await self._store.read(partial(talking.in_room, room_id=talk.room_id, two=two))
+        inside = await self._store.read(partial(rooms.room_answers, room_id=talk.room_id, two=two))
         return views.OnWall.of(talk.turn, inside, FEWEST_COUNTED)
 
 

@@ -23,7 +23,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from fairwise.store.errors import StoreUnavailable
-from fairwise.store.failures import FailedWrites
+from fairwise.store.logs import FailedWrites
 from fairwise.store.operators import same_letters
 from fairwise.study.recruitment import Keys
 from fairwise.tables.output import create_private

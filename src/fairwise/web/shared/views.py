@@ -18,7 +18,7 @@ from fairwise.store.export import judge_name
 from fairwise.store.fit_files import Fitted
 from fairwise.store.fit_results import Absence
 from fairwise.store.jobs import Job
-from fairwise.store.talking import InRoom
+from fairwise.store.rooms import RoomAnswers
 from fairwise.store.votes import Option
 from fairwise.study.cards import Card
 from fairwise.study.deliberation import Rule, Step, Turn
@@ -124,7 +124,7 @@ class OnWall:
     """Number of each answer: alone, and after talking. Empty while nothing is shown, or for too few people."""
 
     @classmethod
-    def of(cls, turn: Turn, inside: InRoom, fewest: int) -> Self:
+    def of(cls, turn: Turn, inside: RoomAnswers, fewest: int) -> Self:
         """Counts of a round are shown if at least ``fewest`` answered in it."""
         alone, together = ({answer.value: n for answer, n in counts.items()} for counts in (inside.alone, inside.again))
         counts_of_step = {Step.SHOWN: (alone,), Step.COMPARED: (alone, together)}.get(turn.step, ())
