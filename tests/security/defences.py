@@ -139,7 +139,7 @@ DEFENCES = (
     one("processes count together", "security/test_login.py::test_processes_count_together_and_names_and_addresses_are_kept_nowhere",
         "web/shared/attempts.py", "home / FILE", 'home / f"{id(self)}{FILE}"'),
     one("what few others said is not told", "web/participant/test_second_round.py::test_what_two_others_said_is_not_shown_and_the_page_says_so",
-        "store/deliberation.py", "if len(said) < FEWEST_OTHERS:", "if False:"),
+        "store/deliberation.py", "if len(said) < MIN_OTHER_ANSWERS:", "if False:"),
     one("only released reasons are read", "store/test_deliberation.py::test_only_released_reasons_are_read_by_others_and_never_ones_own",
         "store/deliberation.py", 'reasons.c.state == "released"', "sa.true()"),
     one("a report hides at once", "web/participant/test_second_round.py::test_a_reason_with_a_name_in_it_is_reported_and_hidden_for_everyone",
