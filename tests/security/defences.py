@@ -463,7 +463,7 @@ DEFENCES = (
     one("what few said tells them apart", "web/participant/test_questions.py::test_answers_that_few_gave_are_not_told_apart",
         "jobs/fit_data.py", "FEWEST = 5", "FEWEST = 1"),
     one("groups of voters are not small", "study/test_tally.py::test_no_group_is_small_and_none_follows_from_the_others",
-        "study/deliberation.py", " or 0 < len(others) < FEWEST:", ":"),
+        "study/deliberation.py", " or 0 < len(rest) < FEWEST:", ":"),
     one("nobody chooses an arm by coming again", "web/participant/test_kept_arms.py::test_who_begins_again_comes_to_the_same_arm",
         "store/participants.py", "if kept in arms:", "if False:"),
     one("nor one given at the end", "web/participant/test_kept_arms.py::test_arms_that_are_given_at_the_end_are_kept_too",
