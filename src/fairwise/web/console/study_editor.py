@@ -13,7 +13,7 @@ from fairwise.languages import marked
 from fairwise.study.deliberation import Deliberation
 from fairwise.study.design import MOST_ARMS, OFFERED_KINDS, Arm
 from fairwise.study.folder import CONSENT, PEOPLE, SETTINGS, TASK, named
-from fairwise.study.questions import MOST_QUESTIONS, Question, asked
+from fairwise.study.questions import MOST_QUESTIONS, Question, questions_on_page
 from fairwise.study.recruitment import Relation
 from fairwise.study.settings import AnswerWords, StudySettings
 from fairwise.study.texts import LONGEST, available, language, left_to_fill_in
@@ -152,7 +152,7 @@ def _question_group(k: int, title: str) -> Group:
 
 def questions_preview(settings: StudySettings, prefix: str, own: OwnPages, when: str) -> str:
     """The page of the questions before the pairs, or after them; an InputError says that there are none."""
-    page = asked(settings.questions, when)
+    page = questions_on_page(settings.questions, when)
     if not page:
         raise InputError(
             marked("There are no questions after the pairs yet.")

@@ -20,7 +20,7 @@ from fairwise.store.participants import Participant
 from fairwise.store.quotas import choose_relation
 from fairwise.study.cards import Card, check_questions
 from fairwise.study.quality import Compared, Contradiction, contradictions
-from fairwise.study.questions import Question, Refusal, asked
+from fairwise.study.questions import Question, Refusal, questions_on_page
 from fairwise.study.schedules import PairAnswer
 from fairwise.study.settings import ANSWERING, Stage, stage_after
 from fairwise.web.participant.base import CHOOSE, ParticipantPages, Services
@@ -236,7 +236,7 @@ class QuestionPages(ParticipantPages):
 
     async def are_left(self, request: Request) -> bool:
         """Return whether the questions after the pairs are still to be answered."""
-        names = {question.name for question in asked(self._settings.questions, "after")}
+        names = {question.name for question in questions_on_page(self._settings.questions, "after")}
         return bool(names) and not names <= (await self._read(request, participants.question_answers_of)).keys()
 
     async def questions(self, request: Request) -> Response:
@@ -274,7 +274,9 @@ class QuestionPages(ParticipantPages):
         """Return the questions of the page at this stage, in the study's first language."""
         if participant.stage != Stage.QUESTIONS and participant.stage not in ANSWERING:
             raise NotYet
-        return asked(self._settings.questions, "before" if participant.stage == Stage.QUESTIONS else "after")
+        return questions_on_page(
+            self._settings.questions, "before" if participant.stage == Stage.QUESTIONS else "after"
+        )
 
     async def _may_answer(self, request: Request, participant: Participant) -> bool:
         """Return whether all pairs are answered, where that comes first."""
