@@ -324,7 +324,7 @@ def _errors(model: Any, people: Any, outcome: Any, labels: Any) -> FloatArray:
         right = np.searchsorted(model.classes_, np.asarray(outcome))
         return person_costs(model, model.predict_proba(people), right)
     if hasattr(model, "certificate_"):
-        return np.abs(labels - second_class_probability(model, people))
+        return np.asarray(np.abs(labels - second_class_probability(model, people)))
     return np.asarray(np.asarray(model.predict(people)) != np.asarray(model.classes_)[labels], dtype=float)
 
 
