@@ -244,7 +244,9 @@ def test_a_smaller_model_says_what_it_costs_in_units_of_the_loss(loans: Loans, l
     again.save(tmp_path / "small.skops")
     assert PairwiseFairRegressor.load(tmp_path / "small.skops").simplification_ == again.simplification_
     with pytest.raises(InputError, match="not the people, outcomes, judgments"):
-        read.simplify(loans.people, loans.amount.mean() + 0.9 * loans.amount, judgments=loans.judgments)
+        read.simplify(loans.people, np.roll(loans.amount, 1), judgments=loans.judgments)
+    with pytest.raises(InputError, match="The outcomes are .*, this model's"):
+        read.simplify(loans.people, 2.0 * loans.amount, judgments=loans.judgments)
 
 
 def test_the_card_is_about_amounts(loans: Loans, model: PairwiseFairRegressor) -> None:

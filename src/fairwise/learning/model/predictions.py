@@ -11,7 +11,7 @@ from fairwise.errors import InputError
 from fairwise.learning import inputs
 from fairwise.learning.deduplication import row_keys, uniforms
 from fairwise.learning.model.fitted import FittedModel
-from fairwise.learning.model.rules import AmountExplanation, AmountRules
+from fairwise.learning.model.rules import AmountExplanation, AmountRules, ModelRules
 from fairwise.learning.oracles.base import ClassArray, FloatArray, IntArray, Rows
 from fairwise.learning.preparation import PreparedFit
 from fairwise.learning.problem import mean_value
@@ -132,7 +132,7 @@ class FittedRegressor(RegressorMixin, FittedModel):
         """Return how well each person is treated ``(n,)``: their amount as a share of the range, or 1 less it."""
         return self.amounts.treatment(self.predict(X))
 
-    def explain(self, person: object, rules: AmountRules | None = None) -> AmountExplanation:  # type: ignore[override]
+    def explain(self, person: object, rules: ModelRules | None = None) -> AmountExplanation:  # type: ignore[override]
         """Return which rules apply to this person, and which amounts they say."""
         return super().explain(person, rules)  # type: ignore[return-value]
 
