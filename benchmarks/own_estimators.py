@@ -18,7 +18,7 @@ from fairwise.datasets import load_german_credit
 from fairwise.simulation import simulate_panel
 
 if TYPE_CHECKING:
-    from fairwise.constraints.certificate import Certificate
+    from fairwise.results.certificate import Certificate
     from fairwise.judgments import Judgments
 
 _PANELS = 20

@@ -84,7 +84,7 @@ def test_tiles_and_own_point_are_of_one_model(seed: int, settings: dict[str, Any
         assert getattr(own, name) == getattr(summary.certificate, name), name
     assert (own.followed, own.not_followed) == (summary.followed, summary.not_followed)
     assert len(own.judgments) == min(own.not_followed, 50)
-    certain = summary.without_chance
+    certain = summary.derandomization
     assert (certain is not None) == data.settings.deterministic
     if certain is not None:
         assert set(fitted.good.values()) <= {0.0, 1.0}

@@ -17,7 +17,9 @@ from fairwise.auditing.agreement_changes import alpha_difference
 from fairwise.auditing.randomisation import Assignments, Difference, compare, holm
 from fairwise.errors import InputError, quote
 from fairwise.judgments.answer import SAME
+from fairwise.messages import Message
 from fairwise.numbers import counted
+from fairwise.results.effects import CHECKS, HYPOTHESES, Permuted
 from fairwise.tables.ids import encode
 
 if TYPE_CHECKING:
@@ -41,24 +43,10 @@ NOT_CHANCE, MAYBE_CHANCE = 0.001, 0.05
 _N_PERMUTATIONS = 1999
 _CELLS = 1_000_000  # permuted at once
 
-IN_ROOMS = (
+IN_ROOMS = Message(
     "People talked in rooms. Intervals are over people as if each had answered alone, so for other rooms they are too "
     "narrow."
 )
-
-HYPOTHESES = {
-    "changed": "The share of answers that people change when they are asked again is the same in both arms.",
-    "towards_majority": "The share of answers changed to what most others said in round 1 is the same in both arms.",
-    "towards_reasons": "The share of answers changed to what most of the reasons are for is the same in both arms.",
-    "agreement": "Agreement (alpha) moves as far from round 1 to round 2 in both arms.",
-}
-"""What is tested, each as "no effect", by name; about reasons only where it is known which were shown."""
-
-CHECKS = {
-    "returned": "As large a share of people came back in both arms.",
-    "same_before": "The two arms called two people the same equally often in round 1.",
-}
-"""What must hold, apart from chance, if arms differ in round 2 only; no effect of talking."""
 
 
 def arms_of(attributes: pd.DataFrame) -> pd.Series[str]:
@@ -67,22 +55,6 @@ def arms_of(attributes: pd.DataFrame) -> pd.Series[str]:
         return pd.Series(None, index=attributes.index, dtype=object)
     arm = attributes[ARM].astype(object)
     return arm.where(arm.isna(), arm.map(str)).replace("", None)
-
-
-@dataclass(frozen=True)
-class Permuted:
-    """Units that arms are reassigned to for p-values: judges or rooms, within blocks where there are several."""
-
-    unit: Unit
-    n_units: int
-    n_blocks: int
-
-    def __str__(self) -> str:
-        """Return a sentence for people who read the result."""
-        units = f"{counted(self.n_units)} {'rooms' if self.unit == 'room' else 'people'}"
-        within = f" within {counted(self.n_blocks)} blocks" if self.n_blocks > 1 else ""
-        one = "; each room counts as one" if self.unit == "room" else ""
-        return f"For p-values, arms are reassigned at random to {units}{within}{one}."
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,14 +88,23 @@ class Assigned:
         blocks, unknown = _blocks(arm, attributes, rooms)
         notes = []
         if moved:
-            text = "{} is recorded in another arm than most of their room and is analysed in the arm of the room."
-            if moved > 1:
-                text = "{} are recorded in another arm than most of their room and are analysed in the arm of the room."
-            notes.append(text.format(counted(moved, "person", "people")))
+            notes.append(
+                Message.plural(
+                    "{count:,} person is recorded in another arm than most of their room and is analysed in the arm of "
+                    "the room.",
+                    "{count:,} people are recorded in another arm than most of their room and are analysed in the arm "
+                    "of the room.",
+                    moved,
+                )
+            )
         if unknown:
-            keep = "keeps their arm" if unknown == 1 else "keep their arms"
-            text = f"{counted(unknown, 'person', 'people')} without a known block {keep} whenever arms are reassigned."
-            notes.append(text)
+            notes.append(
+                Message.plural(
+                    "{count:,} person without a known block keeps their arm whenever arms are reassigned.",
+                    "{count:,} people without a known block keep their arms whenever arms are reassigned.",
+                    unknown,
+                )
+            )
         return cls(arm, blocks, rooms, tuple(notes))
 
     def among(self, judges: pd.Index) -> Assigned:

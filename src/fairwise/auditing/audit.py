@@ -25,12 +25,12 @@ from fairwise.auditing.scores import (
     two_classes,
 )
 from fairwise.auditing.tables import measure
-from fairwise.constraints.certificate import predicted_in_words
 from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
 from fairwise.judgments import Answer, Judgments
 from fairwise.judgments.table import AFFECTED, SIMULATED, are_simulated
 from fairwise.numbers import counted
+from fairwise.results.certificate import predicted_in_words
 from fairwise.tables.frames import to_pandas
 
 if TYPE_CHECKING:

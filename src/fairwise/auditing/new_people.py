@@ -15,9 +15,9 @@ from fairwise.auditing.held_out import answer_index
 from fairwise.auditing.prices import plain_clone
 from fairwise.auditing.refits import refit_all
 from fairwise.auditing.splits import mean_interval, splits
-from fairwise.constraints.new_people import Baseline, HeldOutErrors
 from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
+from fairwise.results.held_out import Baseline, HeldOutErrors
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from fairwise.auditing import Effects
-    from fairwise.constraints.new_people import HeldOutErrors
     from fairwise.learning.estimator import PairwiseFairClassifier
+    from fairwise.results.held_out import HeldOutErrors
 
 _PAGES = (".html", ".htm")
 _again = partial(Option, rich_help_panel="A second round")

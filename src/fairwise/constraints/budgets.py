@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from fairwise.errors import InputError, quote, some
+from fairwise.messages import Message, marked
 from fairwise.tables.ids import encode, text_of
 
 if TYPE_CHECKING:
@@ -29,8 +30,11 @@ class Budget:
     limit: float
 
 
-PANEL = "panel"
+PANEL = Message("panel")
 """Name of the budget that eta limits."""
+
+JUDGE = marked("judge {name}")
+"""Template of the name of a judge's own budget."""
 
 
 def panel_budget(rows: PairRows, eta: float, weighting: Weighting) -> Budget:
@@ -60,7 +64,9 @@ def judge_budgets(rows: PairRows, limits: float | Limits, panel: pd.DataFrame | 
         if str(judge) in limit_of and code in own_rows.index:
             mine = np.sort(own_rows.loc[code])
             share = 1.0 / (2.0 * int(n_shown.loc[code]))
-            budgets.append(Budget(f"judge {judge}", mine, np.full(len(mine), share), limit_of[str(judge)]))
+            budgets.append(
+                Budget(Message(JUDGE, name=str(judge)), mine, np.full(len(mine), share), limit_of[str(judge)])
+            )
     return budgets
 
 

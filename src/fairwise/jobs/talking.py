@@ -11,19 +11,16 @@ from fairwise.auditing import Effects, effects, learned_effects
 from fairwise.auditing.arms import ARM, CONTROL, IN_ROOMS
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
-from fairwise.languages import SOURCE
 from fairwise.learning.regressor import PairwiseFairRegressor
-from fairwise.reporting.sentences import translated
-from fairwise.reporting.words import words_in
-from fairwise.store.fit_files import REPORTS
+from fairwise.messages import Message
 
 if TYPE_CHECKING:
     from fairwise.auditing.error_measure import Model
     from fairwise.jobs.fit_data import FitData
     from fairwise.store.arm_tables import SecondRound
 
-NO_CONTROL = "No arm can be compared with, so talking cannot be told apart from being asked twice."
-NOT_LEARNED = "What would be learned before and after cannot be compared for this kind of model."
+NO_CONTROL = Message("No arm can be compared with, so talking cannot be told apart from being asked twice.")
+NOT_LEARNED = Message("What would be learned before and after cannot be compared for this kind of model.")
 _PANELS, _ASSIGNMENTS = 40, 99
 
 
@@ -80,22 +77,3 @@ def effects_of(judgments: Judgments, second: SecondRound) -> Effects:
         found = replace(found, notes=(IN_ROOMS, *found.notes))
     # Of several arms it would be wrong to say that there are no two.
     return found if compared or len(names) < 2 else replace(found, notes=(*found.notes[:-1], NO_CONTROL))
-
-
-def effects_in_words(found: Effects) -> dict[str, Any]:
-    """For a file: all numbers, with what is stated and noted in English and, under ``languages``, in all others."""
-    tests = found.to_frame()
-    said = [*found.notes, *tests["statement"].unique()]
-    others = {code: words_in(code) for code in REPORTS if code != SOURCE}
-    return {
-        "control": found.control,
-        "confidence": found.confidence,
-        "assignments": None if found.exact else found.n_draws,
-        "arms": found.arms.reset_index(),
-        "learned": None if found.learned is None else found.learned.arms.reset_index(),
-        "tests": tests,
-        "notes": list(found.notes),
-        "languages": {
-            code: {text: translated(text, words.language) for text in said} for code, words in others.items()
-        },
-    }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from fairwise.auditing.findings import Findings
 from fairwise.auditing.frontier import Curve
-from fairwise.languages import marked
+from fairwise.messages import marked
 from fairwise.reporting.drawing import (
     Drawing,
     Tooltip,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from fairwise.languages import marked
+from fairwise.messages import marked
 from fairwise.reporting import annex_figures
 from fairwise.reporting.drawing import (
     ACCENT,

@@ -6,7 +6,7 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 from fairwise.auditing.error_measure import ErrorMeasure
-from fairwise.languages import marked
+from fairwise.messages import marked
 from fairwise.numbers import points, share_difference
 from fairwise.reporting.words import ENGLISH, NOTHING, Words
 

@@ -8,8 +8,9 @@ from fairwise.numbers import share_difference
 from fairwise.reporting.measures import ErrorWords
 
 if TYPE_CHECKING:
-    from fairwise.auditing.findings import Findings, Headline
+    from fairwise.auditing.findings import Findings
     from fairwise.reporting.words import Words
+    from fairwise.results.fits import Headline
 
 
 def message(findings: Findings, words: Words) -> str:

@@ -12,9 +12,9 @@ import pandas as pd
 from fairwise.auditing.groups import NOT_KNOWN
 from fairwise.judgments import Answer, agreement
 from fairwise.judgments.answer import PairDesign
-from fairwise.languages import Language, language_of, languages_of, marked
+from fairwise.languages import Language, language_of, languages_of
+from fairwise.messages import marked, translated
 from fairwise.numbers import digits_beside, in_100, points, record_number, share_difference
-from fairwise.reporting.sentences import translated
 
 NOTHING = "\N{EN DASH}"
 _SPACE = "\N{NO-BREAK SPACE}"
@@ -176,8 +176,8 @@ class Words:
         return self.translate(_DESIGN_NAMES[design]) if design in _DESIGN_NAMES else design
 
     def sentence(self, text: str) -> str:
-        """What another part of Fairwise says in English; what is not known here stays as it is."""
-        return translated(text, self.language)
+        """Translate a message; other text stays as it is."""
+        return str(translated(text, self.language))
 
     def coefficient(self, number: float | None) -> str:
         """A measure of agreement, with as many decimals as it takes to see whether it is above chance."""
@@ -188,12 +188,12 @@ class Words:
 
 def languages() -> tuple[str, ...]:
     """Codes of the languages that a report may be in."""
-    return languages_of("fairwise.reporting")
+    return languages_of("fairwise.results")
 
 
 def words_in(code: str) -> Words:
     """Numbers and words in one of these languages."""
-    return Words(language_of("fairwise.reporting", code))
+    return Words(language_of("fairwise.results", code))
 
 
 ENGLISH = words_in("en")

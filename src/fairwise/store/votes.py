@@ -10,9 +10,9 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from fairwise.errors import InputError
+from fairwise.results.fits import FrontierPoint
 from fairwise.store.errors import NotYet, Unknown
 from fairwise.store.exclusions import IS_EXCLUDED
-from fairwise.store.fit_results import FrontierPoint
 from fairwise.store.tables import AnyRow, ballots, participants, votes
 from fairwise.study.stages import Stage
 from fairwise.study.tally import Ballot, CastBallot, Rule, Tally, is_ballot

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fairwise.languages import SOURCE, Language, language_of, languages_of, marked
+from fairwise.languages import SOURCE, Language, language_of, languages_of
+from fairwise.messages import marked
 
 __all__ = ["SOURCE", "Language", "available", "language", "marked"]
 

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from fairwise.errors import InputError
-from fairwise.store.fit_results import FrontierPoint
+from fairwise.results.fits import FrontierPoint
 from fairwise.web.console import model_facts, turns
 from fairwise.web.console.fit_views import aims_of, choices_of
 from fairwise.web.console.model_facts import person_fields, person_of, results_by_group
@@ -22,7 +22,9 @@ from fairwise.web.console.turns import MOST_WAITING
 from fairwise.web.shared.forms import Form
 
 CURVE = [(0.0, 0.40), (0.02, 0.31), (0.05, 0.30), (0.1, 0.28), (0.2, 0.28)]
-POINTS = [FrontierPoint(eta, False, error, 0.5, 20 - k, k, ()) for k, (eta, error) in enumerate(CURVE)]
+POINTS = [
+    FrontierPoint(0.1, eta, error, 0.5, 0.1, eta, error, "exact", 20 - k, k, ()) for k, (eta, error) in enumerate(CURVE)
+]
 
 
 def test_the_three_choices_are_the_ends_of_the_frontier_and_its_bend() -> None:

@@ -55,7 +55,11 @@ def test_a_personal_link_from_invitation_to_withdrawal(make_study: Any, new_data
         assert "You have left the study" in visit.get(f"/p/{cleos}").text
         assert visit.post("/consent", **hidden(agreed), decision="agree").status_code == 410
         assert states(visit) == [("personal", "finished"), ("personal", "revoked"), ("personal", "withdrawn")]
-        assert sorted(entry.name for entry in visit.store.read_now(roster)) == ["", "Ann A.", "Ben B."]  # nor who withdrew
+        assert sorted(entry.name for entry in visit.store.read_now(roster)) == [
+            "",
+            "Ann A.",
+            "Ben B.",
+        ]  # nor who withdrew
         assert visit.get(f"/p/{Keys.new()}").status_code == 404
         assert not any("Ann A." in page or "Cleo C." in page for page in visit.seen)  # names are the operator's
 

@@ -8,7 +8,7 @@ from math import isnan
 from typing import NamedTuple
 
 from fairwise.numbers import in_100, share_difference
-from fairwise.store.fit_results import Summary
+from fairwise.results.fits import FitSummary
 from fairwise.study.decisions import Amount
 from fairwise.study.languages import Language, marked
 
@@ -25,8 +25,8 @@ class ComparisonRow(NamedTuple):
 
 
 def compared(
-    left: tuple[Mapping[str, str], Summary],
-    right: tuple[Mapping[str, str], Summary],
+    left: tuple[Mapping[str, str], FitSummary],
+    right: tuple[Mapping[str, str], FitSummary],
     spoken: Language,
     amount: Amount | None = None,
 ) -> list[ComparisonRow]:
@@ -60,12 +60,13 @@ def compared(
     return lines
 
 
-def _errors(one: Summary, other: Summary, spoken: Language) -> list[ComparisonRow]:
+def _errors(one: FitSummary, other: FitSummary, spoken: Language) -> list[ComparisonRow]:
     """How often each is wrong."""
+    without = one.error_without_judgments, other.error_without_judgments
     return [
         _shares(marked("Wrong with the answers"), one.certificate.error, other.certificate.error, spoken),
-        _shares(marked("Wrong about people left out"), one.held_out, other.held_out, spoken),
-        _shares(marked("Wrong without the answers"), one.error_without, other.error_without, spoken),
+        _shares(marked("Wrong about people left out"), _new_error(one), _new_error(other), spoken),
+        _shares(marked("Wrong without the answers"), *without, spoken),
         _differences(marked("Cost of the answers"), _training_cost(one), _training_cost(other), spoken),
         _shares(
             marked("Wrong about people left out, without the answers"), _plain_error(one), _plain_error(other), spoken
@@ -73,23 +74,30 @@ def _errors(one: Summary, other: Summary, spoken: Language) -> list[ComparisonRo
     ]
 
 
-def _training_cost(fit: Summary) -> Decimal:
-    return share_difference(fit.certificate.error, fit.error_without)
+def _training_cost(fit: FitSummary) -> Decimal:
+    return share_difference(fit.certificate.error, fit.error_without_judgments)
 
 
-def _plain_error(fit: Summary) -> float | None:
-    return None if fit.new_people is None else fit.new_people.plain.error
+def _new_error(fit: FitSummary) -> float | None:
+    return None if fit.held_out is None else fit.held_out.error
 
 
-def _mean_errors(one: Summary, other: Summary, spoken: Language, amount: Amount) -> list[ComparisonRow]:
+def _plain_error(fit: FitSummary) -> float | None:
+    return None if fit.held_out is None else fit.held_out.plain.error
+
+
+def _mean_errors(one: FitSummary, other: FitSummary, spoken: Language, amount: Amount) -> list[ComparisonRow]:
     """How far the amounts of each are from those recorded."""
-    with_answers, without = (one.certificate, other.certificate), (one.error_without, other.error_without)
+    with_answers, without = (
+        (one.certificate, other.certificate),
+        (one.error_without_judgments, other.error_without_judgments),
+    )
     drawn, given = [fit.error for fit in with_answers], [fit.mean_error for fit in with_answers]
     cost = [error - plain for error, plain in zip(drawn, without, strict=True)]
     rows = {
         marked("Mean error with the answers"): drawn,
         marked("Mean error of what people are given"): given,
-        marked("Mean error about people left out"): [_or_nan(fit.held_out) for fit in (one, other)],
+        marked("Mean error about people left out"): [_or_nan(_new_error(fit)) for fit in (one, other)],
         marked("Mean error about people left out, without the answers"): [
             _or_nan(_plain_error(fit)) for fit in (one, other)
         ],
@@ -111,7 +119,7 @@ def _amounts(name: str, one: float, other: float, spoken: Language, amount: Amou
     return ComparisonRow(name, left, right, f"+{more}" if other > one else more)
 
 
-def _proved(fit: Summary, spoken: Language) -> str:
+def _proved(fit: FitSummary, spoken: Language) -> str:
     return spoken.translate(marked("yes") if fit.certificate.kind == "exact" else marked("no"))
 
 

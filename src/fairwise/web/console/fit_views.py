@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fairwise.errors import InputError
-from fairwise.store.fit_results import FrontierPoint, best_trade_offs
+from fairwise.results.fits import FrontierPoint, best_trade_offs
 from fairwise.study.decisions import Amount
 from fairwise.study.fit_choices import ESTIMATORS, FitChoices
 from fairwise.study.folder import StudyFolder

@@ -15,10 +15,10 @@ from starlette.responses import FileResponse, Response
 
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
+from fairwise.results.fits import FrontierPoint
 from fairwise.store.answers import anyone_answered
 from fairwise.store.export import participant_counts
 from fairwise.store.fit_files import MODEL, PRICES, REPORT, Fitted
-from fairwise.store.fit_results import FrontierPoint
 from fairwise.store.jobs import Job, all_jobs, find_job, submit, want_cancel
 from fairwise.store.study_state import choose, standing
 from fairwise.study.fit_choices import (
@@ -202,7 +202,7 @@ class FitPages(ConsolePages):
             has_model=model is not None,
             has_prices=fitted is not None and fitted.file(PRICES) is not None,
             influence=None if fitted is None else await self._beside(lambda: fitted.influence),
-            talked=None if fitted is None else await self._beside(fitted.effects, _spoken(request).code),
+            talked=None if fitted is None else await self._beside(lambda: fitted.effects),
             rules=None if fitted is None else await self._beside(fitted.rules, _spoken(request).code),
             points=points,
             figure=_figure(points, study),

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from babel.dates import format_datetime
 from babel.numbers import format_decimal
 
-from fairwise.languages import SOURCE, Language, language_of, languages_of, marked
+from fairwise.languages import SOURCE, Language, language_of, languages_of
+from fairwise.messages import marked, translated
 from fairwise.numbers import share_difference
+from fairwise.results.simpler_models import group_rule
 from fairwise.study.languages import language
 from fairwise.study.quality import Flag
 from fairwise.web.shared.security import StartPage
@@ -152,6 +154,8 @@ def _environment(prefix: str, spoken: Language, start_page: StartPage | None) ->
         "count": partial(count, spoken=spoken),
         "sentence": sentence,
         "evidence": partial(evidence, spoken=spoken),
+        "group_rule": group_rule,
+        "message": partial(translated, language=results_language(spoken.code)),
     }
     return environment
 
@@ -164,6 +168,11 @@ def languages() -> tuple[str, ...]:
 def console_language(code: str) -> Language:
     """Return a language with what the console says in it; English where it says nothing in this one."""
     return language_of("fairwise.web.console", code if code in languages() else SOURCE)
+
+
+def results_language(code: str) -> Language:
+    """Return a language of messages in results; English where they have no translation."""
+    return language_of("fairwise.results", code if code in languages_of("fairwise.results") else SOURCE)
 
 
 def moment(at: datetime | None, spoken: Language | None = None) -> str:

@@ -10,9 +10,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from fairwise.errors import InputError
+from fairwise.results.fits import best_trade_offs
 from fairwise.store.errors import NotYet
 from fairwise.store.fit_files import Fitted
-from fairwise.store.fit_results import best_trade_offs
 from fairwise.store.jobs import all_jobs
 from fairwise.store.votes import (
     LEAST_OPTIONS,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+
+from fairwise.results.base import Result
 
 
 @dataclass(frozen=True)
-class Baseline:
+class Baseline(Result):
     """Error of a simpler way of deciding on the same new people, and what the model gains over it."""
 
     error: float
@@ -27,7 +27,7 @@ class Baseline:
 
 
 @dataclass(frozen=True)
-class HeldOutErrors:
+class HeldOutErrors(Result):
     """Mean errors over splits into people to learn from and new ones, with 95 % intervals; NaN: no interval is known.
 
     Attributes
@@ -55,13 +55,3 @@ class HeldOutErrors:
         """Baselines that the model is not clearly better than: ``constant``, ``plain``."""
         every = {"constant": self.constant, "plain": self.plain}
         return {name: one for name, one in every.items() if not one.is_beaten}
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> Self:
-        """Return what :func:`dataclasses.asdict` of one said; numbers that are null are not known."""
-        baselines = {name: Baseline(**_numbers(content[name])) for name in ("plain", "constant")}
-        return cls(**{**_numbers(content), **baselines})
-
-
-def _numbers(content: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: float("nan") if value is None else value for name, value in content.items()}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, Literal, Self, TypeAlias
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from fairwise import notebook
+from fairwise.messages import marked
 from fairwise.numbers import EqualNan
+from fairwise.results.base import Result
 
 Stopped: TypeAlias = Literal["gap", "rounds", "oracle", "stalled", "iterations", "time", "interrupted"]
 """Why a search ended: its gap is small enough, all rounds asked for were played, its oracle found nothing more though
@@ -21,14 +22,14 @@ NOT_PROVED = (
 )
 """What no certificate says, in a sentence."""
 
-EXCEEDED = "A limit is exceeded: "
-"""Opening words of a warning about an exceeded limit."""
+EXCEEDED = marked("A limit is exceeded: {which}")
+"""Template of a warning about an exceeded limit."""
 
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Certificate(EqualNan):
+class Certificate(Result, EqualNan):
     """How good the model is on the training people, and what is known about the best possible one.
 
     ``kind="exact"``: every oracle call was a proven minimum over ``hypothesis_class``, so no mixture of classifiers of
@@ -93,13 +94,6 @@ class Certificate(EqualNan):
 
     below_because: str | None = None
     """Why this model is below ``lower_bound``, where that is not only because it breaks the rules."""
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> Self:
-        """Return what :func:`dataclasses.asdict` of one said, in JSON: there, a number that is not known is null."""
-        known = {one.name: content[one.name] for one in fields(cls) if one.name in content}
-        unknown = {one.name: math.nan for one in fields(cls) if one.type == "float" and content.get(one.name) is None}
-        return cls(**{**known, **unknown, "warnings": tuple(content.get("warnings", ()))})
 
     def __str__(self) -> str:
         lines = [f"Error on the training people   {self.error:.4f}"]
