@@ -43,7 +43,7 @@ check: .venv/.ready
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python scripts/retired_names.py src
+	$(BIN)/python scripts/house.py
 
 # The site, without the network: docs/_build/html/index.html. A warning is an error.
 docs: .venv/.ready

@@ -22,8 +22,8 @@ from fairwise.store.places import DATABASE_FILE
 from fairwise.store.store import Store
 from fairwise.store.tables import answer_models, answers, appearances
 from fairwise.study.folder import StudyFolder
-from fairwise.study.signing import Keys
-from fairwise.study.stages import Stage
+from fairwise.study.recruitment import Keys
+from fairwise.study.settings import Stage
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -13,7 +13,7 @@ from sklearn.model_selection import KFold
 
 from benchmarks.answer_data import COLUMNS, Said
 from fairwise import AnswerModel
-from fairwise.judgments.answer_model.features import PeopleEncoder
+from fairwise.judgments.answer_model.encoding import PeopleEncoder
 
 _PENALTIES = np.logspace(-4, 3, 8)
 

@@ -17,8 +17,8 @@ from fairwise.store import participants
 from fairwise.store.store import Store, snapshot
 from fairwise.store.tables import answers, appearances
 from fairwise.study.folder import StudyFolder
-from fairwise.study.signing import Keys
-from fairwise.study.stages import Stage
+from fairwise.study.recruitment import Keys
+from fairwise.study.settings import Stage
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -25,7 +25,7 @@ from fairwise.store.engine import database_url, writing_engine
 from fairwise.store.store import snapshot
 from fairwise.store.tables import answers, appearances
 from fairwise.study.folder import StudyFolder
-from fairwise.study.signing import Keys
+from fairwise.study.recruitment import Keys
 from fairwise.web.console.base import COOKIE
 
 PHONES, PAIRS = 100, 6

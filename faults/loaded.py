@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairwise.study.languages import language
+from fairwise.study.texts import language
 from fairwise.web.shared.templating import templates_of
 from faults.sabotaged import serve
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from fairwise.study.new_study import new_study
-from fairwise.tables.people_file import PeopleFile
+from fairwise.tables.files import PeopleFile
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,7 +16,7 @@ from fairwise.cli.terminal import check_folder, check_target, print_frame, progr
 from fairwise.datasets import load_compas
 from fairwise.errors import FairwiseError, InputError
 from fairwise.simulation import simulate_panel
-from fairwise.tables.people_file import PeopleFile, label_written
+from fairwise.tables.files import PeopleFile, label_written
 from replication import compare, run_study, write_markdown, write_study
 from replication.study import ROUNDS
 

@@ -16,18 +16,16 @@ from babel.messages.pofile import read_po, write_po
 
 import fairwise
 from fairwise.store.tables import JOB_STATES, ROLES
-from fairwise.study.arms import Arm
-from fairwise.study.decisions import Amount, Decision, OutcomeWords
 from fairwise.study.deliberation import Deliberation
+from fairwise.study.design import OFFERED_KINDS, Amount, Arm, Decision, Design, OutcomeWords
 from fairwise.study.fit_choices import ESTIMATORS, FitChoices
-from fairwise.study.mixture import OFFERED_KINDS, Design
 from fairwise.study.quality import EVIDENCE, EXPLAINED, NAMES, WORDS
 from fairwise.study.questions import Question
 from fairwise.study.recruitment import Recruitment, Relation
 from fairwise.study.settings import AnswerWords, ShownColumn, StudySettings
 from fairwise.study.toml import Input
+from fairwise.tables.files import DECIMALS
 from fairwise.tables.parsing import SEPARATORS
-from fairwise.tables.text_formats import DECIMALS
 from fairwise.web.shared.watch import STATES
 
 CONSOLE = Path(fairwise.__file__).parent / "web" / "console"

@@ -11,8 +11,8 @@ import pytest
 
 from fairwise.archive.bundle_arms import _check_order
 from fairwise.errors import InputError
-from fairwise.study.arms import Arm
-from fairwise.study.designs import ArmTurns
+from fairwise.study.design import Arm
+from fairwise.study.schedules import ArmTurns
 
 TURNS = ArmTurns([Arm(name="a"), Arm(name="b", share=2, buttons="reversed"), Arm(name="c", text="Think.")], seed=3)
 BUNDLE = Path("bundle.zip")

@@ -20,8 +20,8 @@ from fairwise.errors import InputError
 from fairwise.store import votes
 from fairwise.store.store import Store
 from fairwise.store.tables import jobs, participants
-from fairwise.study.stages import Stage
-from fairwise.study.tally import Rule, Tally
+from fairwise.study.deliberation import Rule, Tally
+from fairwise.study.settings import Stage
 
 if TYPE_CHECKING:
     from pathlib import Path

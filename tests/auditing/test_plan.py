@@ -17,7 +17,7 @@ from fairwise.judgments import krippendorff_alpha, repeat_consistency
 from fairwise.learning.estimator import PairwiseFairClassifier
 from fairwise.study.folder import OUTCOME
 from fairwise.study.new_study import new_study
-from fairwise.tables.people_file import PeopleFile
+from fairwise.tables.files import PeopleFile
 
 if TYPE_CHECKING:
     from fairwise.study.folder import StudyFolder

@@ -25,7 +25,7 @@ from fairwise.store import export
 from fairwise.store.identity import FILE
 from fairwise.store.store import snapshot
 from fairwise.study.new_study import new_study
-from fairwise.tables.people_file import PeopleFile
+from fairwise.tables.files import PeopleFile
 from fairwise.web.app import Site
 
 if TYPE_CHECKING:

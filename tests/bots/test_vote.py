@@ -17,7 +17,7 @@ from fairwise.bots.return_visits import preferred, vote
 from fairwise.errors import InputError
 from fairwise.store import votes
 from fairwise.store.tables import jobs
-from fairwise.study.tally import Rule, condorcet_winner, is_ballot
+from fairwise.study.deliberation import Rule, condorcet_winner, is_ballot
 from fairwise.web.app import Site
 
 if TYPE_CHECKING:

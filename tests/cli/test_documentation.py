@@ -15,7 +15,7 @@ import typer
 from fairwise.cli.app import app
 from fairwise.cli.options.judgments import answer_map, column_map
 from fairwise.judgments.files import translate_answers
-from fairwise.tables.row_errors import Source
+from fairwise.tables.rows import Source
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "command_line.md").read_text(encoding="utf-8")
 COMMANDS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]

@@ -15,7 +15,7 @@ from fairwise.judgments import Answer, Judgments
 from fairwise.store import answers, participants
 from fairwise.store.store import Store
 from fairwise.study.folder import StudyFolder
-from fairwise.study.stages import Stage
+from fairwise.study.settings import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable

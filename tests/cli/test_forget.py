@@ -14,7 +14,7 @@ from fairwise.store import erasure, recruitment
 from fairwise.store.store import Store, snapshot
 from fairwise.store.tables import counters, panel_groups, participants
 from fairwise.study.folder import StudyFolder
-from fairwise.study.signing import Keys
+from fairwise.study.recruitment import Keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from fairwise.cli.app import app
 from fairwise.study.new_study import new_study
-from fairwise.tables.people_file import PeopleFile
+from fairwise.tables.files import PeopleFile
 
 if TYPE_CHECKING:
     from pathlib import Path

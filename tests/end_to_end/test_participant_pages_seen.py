@@ -21,7 +21,7 @@ from tests.support.page_gallery import (
     visiting,
 )
 
-from fairwise.study.languages import available
+from fairwise.study.texts import available
 from fairwise.web.shared.templating import read_static_files
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from tests.support.served_site import ServedSite, serving_site
 from fairwise import PairwiseFairClassifier
 from fairwise.store.fit_files import MODEL, job_folder
 from fairwise.study.new_study import new_study
-from fairwise.tables.people_file import PeopleFile
+from fairwise.tables.files import PeopleFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -22,7 +22,7 @@ from tests.support.served import browsing, press
 
 from fairwise.store.operators import add_operator
 from fairwise.study.new_study import new_study
-from fairwise.tables.people_file import PeopleFile
+from fairwise.tables.files import PeopleFile
 from fairwise.web.app import Site
 from fairwise.web.console.login import hashed
 

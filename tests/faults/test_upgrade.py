@@ -16,7 +16,7 @@ from fairwise.store.engine import database_url, newest_version, tables_of, writi
 from fairwise.store.erasure import erase
 from fairwise.store.jobs import all_jobs
 from fairwise.store.store import Store
-from fairwise.study.signing import Keys
+from fairwise.study.recruitment import Keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,7 +18,7 @@ from fairwise.learning.regressor import PairwiseFairRegressor
 from fairwise.store.fit_files import MODEL, PRICES, Fitted, job_folder
 from fairwise.store.jobs import find_job
 from fairwise.study.fit_choices import FitChoices
-from fairwise.study.languages import language as participants_language
+from fairwise.study.texts import language as participants_language
 from fairwise.web.console.rendering import console_language
 from fairwise.web.shared.pages import Pages
 from fairwise.web.shared.views import result_of
@@ -213,7 +213,7 @@ def test_what_participants_read(study: StudyFolder, console: Operating, fitted: 
         "de": f"im Durchschnitt um etwa {written(summary.certificate.error, spoken)} daneben",
     }
     assert about[language] in page
-    assert written(summary.error_without, spoken) in page
+    assert written(summary.error_without_judgments, spoken) in page
     assert "decisions" not in page
 
 

@@ -13,10 +13,10 @@ import pytest
 from fairwise.auditing.decisions import Labels
 from fairwise.errors import InputError
 from fairwise.jobs.fit_data import FitData
-from fairwise.study.decisions import Decision, OutcomeWords
+from fairwise.study.design import Decision, OutcomeWords
 from fairwise.study.fit_choices import FitChoices
 from fairwise.study.settings import StudySettings
-from fairwise.tables.ids import text_of
+from fairwise.tables.rows import text_of
 
 PAIRS: list[tuple[Any, Any]] = [(0, 1), (1, 2), (-1, 1), (False, True), (0.0, 1.0), ("bad", "good"), ("0", "1")]
 

@@ -39,7 +39,7 @@ from fairwise.store.fit_files import (
 from fairwise.store.housekeeping import tidy_fits
 from fairwise.store.store import Store, snapshot
 from fairwise.store.tables import participants as table
-from fairwise.study.signing import Keys
+from fairwise.study.recruitment import Keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairwise.judgments import Answer, Judgments, find_conflicts
-from fairwise.judgments.cycles import Cycle
+from fairwise.judgments.conflicts import Cycle
 
 A_FIRST = "a_at_least_b"
 
@@ -157,7 +157,7 @@ def ring(n: int) -> pd.DataFrame:
 
 
 def test_a_search_cut_off_still_gives_a_cycle_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fairwise.judgments.cycles._STEPS_IN_ALL", 10)
+    monkeypatch.setattr("fairwise.judgments.conflicts._STEPS_IN_ALL", 10)
     with_detour = pd.concat([ring(50), pd.DataFrame([row(0, 30, 49), row(0, 0, 20)])])
     (cycle,) = find_conflicts(Judgments(with_detour)).cycles_of_panel
     assert not cycle.shortest

@@ -11,7 +11,7 @@ from fairwise.datasets import load_compas
 from fairwise.errors import InputError, JudgmentsError
 from fairwise.judgments import Answer, Judgments, judge_drivers
 from fairwise.judgments.answer import orient
-from fairwise.judgments.drivers import Drivers, differences
+from fairwise.judgments.opinions import Drivers, differences
 from fairwise.simulation import Closeness, Respondent, draw_respondents, simulate_panel
 
 DEMOGRAPHICS = {"sex", "age", "race"}

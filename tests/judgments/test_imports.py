@@ -18,5 +18,5 @@ def test_every_public_name_is_there() -> None:
     for name in fairwise.judgments.__all__:
         assert getattr(fairwise.judgments, name).__name__ == name
     assert set(fairwise.judgments.__all__) <= set(dir(fairwise.judgments))
-    with pytest.raises(AttributeError, match=r"module 'fairwise\.judgments' has no attribute 'opinions'"):
-        _ = fairwise.judgments.opinions
+    with pytest.raises(AttributeError, match=r"module 'fairwise\.judgments' has no attribute 'verdicts'"):
+        _ = fairwise.judgments.verdicts

@@ -9,7 +9,7 @@ import pytest
 
 from fairwise.errors import InputError, JudgmentsError
 from fairwise.judgments import Answer, Judgments
-from fairwise.tables.ids import PeopleIds
+from fairwise.tables.rows import PeopleIds
 
 PEOPLE = pd.DataFrame({"age": [30, 40, 50]}, index=[10, 20, 30])
 GOOD = {"judge": "ann", "a": 10, "b": 20, "answer": "same"}

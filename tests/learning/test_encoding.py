@@ -16,8 +16,7 @@ import pytest
 from fairwise.errors import InputError
 from fairwise.learning import encoding
 from fairwise.learning.encoding import LARGEST_EXACT, NumberColumn, TableEncoder
-from fairwise.tables.columns import date_text, described, duration_text
-from fairwise.tables.frames import to_pandas
+from fairwise.tables.columns import date_text, described, duration_text, to_pandas
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -26,7 +26,7 @@ from fairwise.study.fit_choices import FitChoices
 from fairwise.study.folder import StudyFolder
 from fairwise.study.settings import StudySettings
 from fairwise.study.texts import read_text, safe_html
-from fairwise.tables.people_file import PeopleFile
+from fairwise.tables.files import PeopleFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable

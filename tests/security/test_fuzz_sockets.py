@@ -10,7 +10,7 @@ from tests.support.mutations import damaged
 from tests.support.served import listening
 from tests.support.tried import Tried, how_many, rng_of
 
-from fairwise.web.protocol import LimitedProtocol
+from fairwise.web.connections import Connection, LimitConnections
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,8 +29,8 @@ GOOD = (
 def test_any_bytes(tried: Tried, make_study: Any, tmp_path: Path) -> None:
     from fairwise.web.app import Site  # noqa: PLC0415
 
-    site = Site(make_study().path, tmp_path / "study.sqlite")
-    with listening(site, http=LimitedProtocol, access_log=False) as address:
+    site = LimitConnections(Site(make_study().path, tmp_path / "study.sqlite"))
+    with listening(site, http=Connection, access_log=False) as address:
         port = int(address.rpartition(":")[2])
         for number in range(how_many(60)):
             rng = rng_of("socket", number)

@@ -27,7 +27,7 @@ from fairwise.store.erasure import forget_in_time, needs_cleaning, note_deletion
 from fairwise.store.recruitment import invite
 from fairwise.store.study_state import set_state
 from fairwise.store.tables import answers, closings, invitations, participants
-from fairwise.study.signing import Keys
+from fairwise.study.recruitment import Keys
 from fairwise.web.console import overview
 from fairwise.web.console.base import COOKIE
 

@@ -19,7 +19,7 @@ from fairwise import PairwiseFairClassifier
 from fairwise.errors import InputError, ModelFileError
 from fairwise.learning.model import files
 from fairwise.tables.files import read_table
-from fairwise.web import protocol, server
+from fairwise.web import connections, server
 from fairwise.web.app import Site
 from fairwise.web.shared import security
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 
 def test_a_head_that_never_ends_is_hung_up_on(make_study: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(protocol, "HEADER_SECONDS", 0.3)
-    app = Site(make_study().path, tmp_path / "study.sqlite")
-    with listening(app, http=protocol.LimitedProtocol) as address:
+    monkeypatch.setattr(connections, "HEADER_SECONDS", 0.3)
+    app = connections.LimitConnections(Site(make_study().path, tmp_path / "study.sqlite"))
+    with listening(app, http=connections.Connection) as address:
         port = int(address.rpartition(":")[2])
         for sent in (b"", b"GET / HTTP/1.1\r\nhost: x\r\nx-a: "):
             with socket.create_connection(("127.0.0.1", port), timeout=60) as line:
@@ -55,7 +55,8 @@ def test_the_server_is_impatient(monkeypatch: pytest.MonkeyPatch, make_study: An
     monkeypatch.setenv("FAIRWISE_STUDY", "")
     monkeypatch.setenv("FAIRWISE_PREFIX", "")
     server.run_server(make_study().path, None, **options, announce=lambda _: None, beside=nullcontext())
-    assert configs[0].http is protocol.LimitedProtocol
+    assert vars(configs[0])["http"] is connections.Connection
+    assert configs[0].app == "fairwise.web.server:limited_app"
     assert configs[0].ws == "none"
 
 

@@ -25,8 +25,8 @@ from tests.support.operating import PASSWORD
 from tests.support.served_process import served
 
 from fairwise.study.folder import SECRET, SECRET_BYTES
-from fairwise.study.sample import make_sample
-from fairwise.study.signing import Keys
+from fairwise.study.new_study import make_sample
+from fairwise.study.recruitment import Keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -30,11 +30,11 @@ from tests.support.operating import PASSWORD, operating
 from tests.support.raw_asgi import Asked, send
 from tests.support.small_study import study_maker
 
+from fairwise.web.connections import MOST_HEAD_BYTES
 from fairwise.web.console import login
 from fairwise.web.console.base import COOKIE as OPERATOR
 from fairwise.web.console.login import setup_key
 from fairwise.web.console.study_editor import sections_of
-from fairwise.web.protocol import MOST_HEAD_BYTES
 from fairwise.web.shared import attempts
 from fairwise.web.shared.security import MOST_BYTES
 

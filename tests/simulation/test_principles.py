@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from fairwise.judgments import Answer
-from fairwise.judgments.agreement import krippendorff_alpha
+from fairwise.judgments.reliability import krippendorff_alpha
 from fairwise.simulation import PRINCIPLES, draw_panel, simulate_panel
-from fairwise.study.sample import sample_people
+from fairwise.study.new_study import sample_people
 
 
 def test_everyone_holds_a_principle_in_its_portion() -> None:

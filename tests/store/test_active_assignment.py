@@ -21,8 +21,8 @@ from fairwise.store.tables import answers as answers_table
 from fairwise.store.tables import appearances
 from fairwise.store.tables import participants as everyone
 from fairwise.study.active import ParticipantAnswer
-from fairwise.study.designs import ShownPair
-from fairwise.study.stages import Stage
+from fairwise.study.schedules import ShownPair
+from fairwise.study.settings import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

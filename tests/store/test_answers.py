@@ -28,7 +28,7 @@ from fairwise.store.store import Store
 from fairwise.store.tables import answers as answers_table
 from fairwise.store.tables import appearances, closings, withdrawals
 from fairwise.store.tables import participants as participants_table
-from fairwise.study.stages import Stage
+from fairwise.study.settings import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,9 +19,9 @@ from fairwise.store import answers, export, participants
 from fairwise.store.roster import progress, roster
 from fairwise.store.store import Store
 from fairwise.store.tables import participants as table
-from fairwise.study.arms import Arm
-from fairwise.study.designs import ArmTurns, ShownPair
-from fairwise.study.stages import Stage
+from fairwise.study.design import Arm
+from fairwise.study.schedules import ArmTurns, ShownPair
+from fairwise.study.settings import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -23,8 +23,8 @@ from fairwise.store import answers as kept_answers
 from fairwise.store import export, participants
 from fairwise.store.engine import database_url, writing_engine
 from fairwise.store.store import Store, snapshot
-from fairwise.study.designs import ShownPair
-from fairwise.study.stages import Stage
+from fairwise.study.schedules import ShownPair
+from fairwise.study.settings import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,7 +16,7 @@ from fairwise.judgments import Answer
 from fairwise.store.engine import database_url, migrate, tables_of, writing_engine
 from fairwise.store.store import Store
 from fairwise.store.tables import events, metadata, votes
-from fairwise.study.tally import GroupTally, Tally
+from fairwise.study.deliberation import GroupTally, Tally
 
 if TYPE_CHECKING:
     from collections.abc import Callable

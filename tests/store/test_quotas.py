@@ -20,14 +20,14 @@ from fairwise.store import answers, export, participants
 from fairwise.store.engine import _scripts, database_url, migrate, writing_engine
 from fairwise.store.quotas import anchor_coverage
 from fairwise.store.store import Store
-from fairwise.study.stages import Stage
+from fairwise.study.settings import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from fairwise.study.designs import ShownPair
     from fairwise.study.folder import StudyFolder
+    from fairwise.study.schedules import ShownPair
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 LEASE = timedelta(hours=24)

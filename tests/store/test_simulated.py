@@ -14,7 +14,7 @@ from fairwise.simulation.respondent import SIMULATED
 from fairwise.store import simulated
 from fairwise.store.export import judgments, texts
 from fairwise.store.store import Store
-from fairwise.study.sample import make_sample
+from fairwise.study.new_study import make_sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -16,7 +16,7 @@ from fairwise.judgments import Answer
 from fairwise.store import participants
 from fairwise.store.store import Store
 from fairwise.store.tables import answers
-from fairwise.study.stages import Stage
+from fairwise.study.settings import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable

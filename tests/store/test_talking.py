@@ -18,9 +18,9 @@ from fairwise.store import exclusions, export, participants, recruitment, talkin
 from fairwise.store.answers import NewAnswer
 from fairwise.store.errors import NotYet, Unknown
 from fairwise.store.tables import answers as answers_table
+from fairwise.study.deliberation import Step, Turn
 from fairwise.study.recruitment import Arrival
-from fairwise.study.stages import Stage
-from fairwise.study.talking import Step, Turn
+from fairwise.study.settings import Stage
 
 if TYPE_CHECKING:
     from fairwise.store.store import Store

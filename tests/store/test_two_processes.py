@@ -24,9 +24,9 @@ from fairwise.store.tables import answers as answers_table
 from fairwise.store.tables import ballots, jobs
 from fairwise.store.tables import participants as participants_table
 from fairwise.store.writer import Joint
+from fairwise.study.deliberation import Rule
 from fairwise.study.recruitment import Arrival
-from fairwise.study.stages import Stage, StudyState
-from fairwise.study.tally import Rule
+from fairwise.study.settings import Stage, StudyState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

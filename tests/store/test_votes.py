@@ -15,8 +15,8 @@ from fairwise.store import erasure, votes
 from fairwise.store.exclusions import exclude
 from fairwise.store.store import Store
 from fairwise.store.tables import ballots, jobs, participants
-from fairwise.study.signing import Keys
-from fairwise.study.tally import Rule
+from fairwise.study.deliberation import Rule
+from fairwise.study.recruitment import Keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

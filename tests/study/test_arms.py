@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from fairwise.errors import InputError
 from fairwise.judgments.answer import PairDesign
-from fairwise.study.arms import Arm, assigned_late, shows_reasons
-from fairwise.study.designs import ArmTurns
+from fairwise.study.design import Arm, assigned_late, shows_reasons
+from fairwise.study.schedules import ArmTurns
 from fairwise.study.settings import StudySettings
 from fairwise.study.translations import Translation
 

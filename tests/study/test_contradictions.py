@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairwise.judgments import Answer
-from fairwise.study.contradictions import LONGEST_CIRCLE, MOST_SHOWN, ContradictionKind, contradictions
-from fairwise.study.designs import PairAnswer
+from fairwise.study.quality import LONGEST_CIRCLE, MOST_SHOWN, ContradictionKind, contradictions
+from fairwise.study.schedules import PairAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

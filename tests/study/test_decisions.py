@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairwise.errors import InputError
-from fairwise.study.decisions import Amount, Decision, best_first, check_outcome
+from fairwise.study.design import Amount, Decision, best_first, check_outcome
 from fairwise.study.folder import OUTCOME, StudyFolder
-from fairwise.study.languages import available, language
 from fairwise.study.new_study import new_study
 from fairwise.study.settings import StudySettings
-from fairwise.tables.people_file import PeopleFile
-from fairwise.tables.row_errors import Source
+from fairwise.study.texts import available, language
+from fairwise.tables.files import PeopleFile
+from fairwise.tables.rows import Source
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairwise.errors import InputError
+from fairwise.study.design import KINDS
 from fairwise.study.folder import StudyFolder
-from fairwise.study.mixture import KINDS
 from fairwise.study.settings import StudySettings
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from fairwise.errors import InputError
 from fairwise.study.cards import Card, Row, value_text
 from fairwise.study.folder import StudyFolder
-from fairwise.study.languages import language
 from fairwise.study.settings import ShownColumn, StudySettings
+from fairwise.study.texts import language
 
 if TYPE_CHECKING:
     from collections.abc import Callable

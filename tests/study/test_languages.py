@@ -11,8 +11,7 @@ from tests.support.catalogues import catalogue, check, said_in
 
 import fairwise
 from fairwise.study.cards import value_text
-from fairwise.study.languages import Language, available, language
-from fairwise.study.texts import consent_draft, left_to_fill_in, task_draft
+from fairwise.study.texts import Language, available, consent_draft, language, left_to_fill_in, task_draft
 
 SOURCE = Path(fairwise.__file__).parent
 LOCALE = SOURCE / "study" / "locale"

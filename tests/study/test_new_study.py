@@ -13,10 +13,9 @@ import pytest
 
 from fairwise.errors import InputError
 from fairwise.study.folder import StudyFolder
-from fairwise.study.languages import language
 from fairwise.study.new_study import drawn_seed, new_study, readable
-from fairwise.study.texts import consent_draft, task_draft
-from fairwise.tables.people_file import PeopleFile
+from fairwise.study.texts import consent_draft, language, task_draft
+from fairwise.tables.files import PeopleFile
 
 CHOICES = {"title": "A study", "pairs": 2}
 FILES = {"study.toml", "consent.md", "task.md", "people.parquet", "secret.key"}

@@ -16,10 +16,10 @@ from tests.support.visits import visiting
 from fairwise.archive.bundle import read_bundle, write_bundle
 from fairwise.archive.verify import verify_bundle
 from fairwise.errors import InputError
+from fairwise.study.cards import LARGEST, LONGEST_SIDE, media_type, size_of
 from fairwise.study.folder import StudyFolder
 from fairwise.study.new_study import new_study
-from fairwise.study.pictures import LARGEST, LONGEST_SIDE, media_type, size_of
-from fairwise.tables.people_file import PeopleFile
+from fairwise.tables.files import PeopleFile
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,6 @@ from hypothesis import given as for_all
 from hypothesis import strategies as st
 
 from fairwise.judgments import Answer
-from fairwise.study.designs import PairAnswer
 from fairwise.study.quality import (
     ALIKE_SHARE,
     EXPLAINED,
@@ -21,6 +20,7 @@ from fairwise.study.quality import (
     Flag,
     flags,
 )
+from fairwise.study.schedules import PairAnswer
 
 ANSWERS = st.sampled_from(list(Answer))
 SECONDS = st.none() | st.floats(0, 60)

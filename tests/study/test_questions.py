@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from fairwise.errors import InputError
 from fairwise.study.questions import NOT_A_NUMBER, REQUIRED, TOO_LARGE, TOO_SMALL, Question, Refusal
-from fairwise.study.settings import StudySettings
-from fairwise.study.stages import Stage, first_stage, stage_after
+from fairwise.study.settings import Stage, StudySettings, first_stage, stage_after
 from fairwise.study.translations import translated
 
 LEAST: dict[str, Any] = {"title": "t", "columns": [{"name": "x", "label": "X"}]}

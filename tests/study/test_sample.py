@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 
 from fairwise.datasets import load_compas
 from fairwise.study.fit_choices import outcome_labels
-from fairwise.study.sample import COLUMNS, FAVORABLE, OUTCOME, UNFAVORABLE, make_sample
+from fairwise.study.new_study import SAMPLE_COLUMNS, SAMPLE_FAVORABLE, SAMPLE_OUTCOME, SAMPLE_UNFAVORABLE, make_sample
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,10 +30,12 @@ def test_values_are_words_and_the_outcome_is_in_a_file_of_its_own(tmp_path: Path
     study = make_sample(tmp_path / "sample")
     people = pq.read_table(study.path / "people.parquet")
     assert people.num_rows == 5829
-    assert set(people.column_names) == {"id", *COLUMNS}
+    assert set(people.column_names) == {"id", *SAMPLE_COLUMNS}
     assert set(people["c_charge_degree"].to_pylist()) == {"felony", "misdemeanour"}
     outcomes = pq.read_table(study.path / "outcome.parquet")
-    assert outcomes.column_names == ["id", OUTCOME]
-    assert outcome_labels(study) == (FAVORABLE, UNFAVORABLE)
+    assert outcomes.column_names == ["id", SAMPLE_OUTCOME]
+    assert outcome_labels(study) == (SAMPLE_FAVORABLE, SAMPLE_UNFAVORABLE)
     recorded = load_compas()[1]
-    assert [label == UNFAVORABLE for label in outcomes[OUTCOME].to_pylist()] == recorded.astype(bool).tolist()
+    assert [label == SAMPLE_UNFAVORABLE for label in outcomes[SAMPLE_OUTCOME].to_pylist()] == recorded.astype(
+        bool
+    ).tolist()

@@ -17,10 +17,8 @@ from pydantic.fields import FieldInfo
 
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
-from fairwise.study.arms import Arm
-from fairwise.study.decisions import Amount, Decision, OutcomeWords
 from fairwise.study.deliberation import Deliberation
-from fairwise.study.mixture import Design
+from fairwise.study.design import Amount, Arm, Decision, Design, OutcomeWords
 from fairwise.study.questions import Question
 from fairwise.study.recruitment import Recruitment, Relation
 from fairwise.study.settings import FOUR_ANSWERS, TWO_ANSWERS, AnswerWords, ShownColumn, StudySettings, _twice

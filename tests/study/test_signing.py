@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairwise.study.signing import Keys
+from fairwise.study.recruitment import Keys
 
 KEYS, OTHERS = Keys(b"s" * 32), Keys(b"t" * 32)
 subjects = st.text(max_size=60)

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from fairwise.study.recruitment import Relation
-from fairwise.study.settings import StudySettings
-from fairwise.study.stages import Stage, first_stage, stage_after
+from fairwise.study.settings import Stage, StudySettings, first_stage, stage_after
 
 
 def settings(*, relation: bool = False, check: bool = False, practice: bool = False) -> StudySettings:

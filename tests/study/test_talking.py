@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairwise.errors import InputError
+from fairwise.study.deliberation import Step, Turn
 from fairwise.study.settings import StudySettings
-from fairwise.study.talking import Step, Turn
 
 PAIRS = st.integers(1, 12)
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairwise.study.tally import (
+from fairwise.study.deliberation import (
     FEWEST,
     CastBallot,
     Rule,

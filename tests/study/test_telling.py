@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairwise.study.telling import telling_columns
+from fairwise.study.new_study import telling_columns
 
 LABELS = ["deny", "conditions", "release"]
 THREE = [LABELS[k % 3] for k in range(30)]

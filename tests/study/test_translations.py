@@ -13,8 +13,8 @@ from fairwise.errors import InputError, some
 from fairwise.judgments import Answer
 from fairwise.study.cards import Row
 from fairwise.study.folder import StudyFolder
-from fairwise.study.languages import available
 from fairwise.study.settings import StudySettings
+from fairwise.study.texts import available
 from fairwise.study.translations import draft, translated, words_in
 
 if TYPE_CHECKING:

@@ -13,10 +13,9 @@ from fairwise.constraints.violations import Treatment
 from fairwise.judgments import Answer
 from fairwise.store.recruitment import Room
 from fairwise.study.cards import Card, Row
+from fairwise.study.deliberation import Rule, Step, Turn
 from fairwise.study.questions import Question
 from fairwise.study.settings import ShownColumn, StudySettings
-from fairwise.study.talking import Step, Turn
-from fairwise.study.tally import Rule
 from fairwise.web.shared.forms import AskedQuestion
 from fairwise.web.shared.views import (
     InTurn,

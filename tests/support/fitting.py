@@ -21,8 +21,8 @@ from fairwise.jobs.steps import JobFolder, perform
 from fairwise.judgments import Answer
 from fairwise.store import answers, jobs, participants, tables
 from fairwise.study.new_study import new_study
-from fairwise.study.stages import Stage
-from fairwise.tables.people_file import PeopleFile
+from fairwise.study.settings import Stage
+from fairwise.tables.files import PeopleFile
 
 if TYPE_CHECKING:
     import subprocess

@@ -17,11 +17,11 @@ from urllib.parse import parse_qs, urlsplit
 from fairwise.judgments import Answer
 from fairwise.store.votes import Option
 from fairwise.study.cards import Card, Row
-from fairwise.study.decisions import usual_meaning
-from fairwise.study.languages import Language, language
+from fairwise.study.deliberation import Rule
+from fairwise.study.design import usual_meaning
 from fairwise.study.questions import Question
 from fairwise.study.settings import AnswerWords, ShownColumn, StudySettings
-from fairwise.study.tally import Rule
+from fairwise.study.texts import Language, language
 from fairwise.web.shared.forms import AskedQuestion
 from fairwise.web.shared.pages import Pages
 from fairwise.web.shared.templating import read_static_files

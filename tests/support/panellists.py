@@ -13,8 +13,8 @@ from fairwise.judgments import Answer
 from fairwise.store import deliberation, participants
 from fairwise.store.answers import NewAnswer, record
 from fairwise.store.study_state import FIRST, SECOND
-from fairwise.study.designs import ShownPair
-from fairwise.study.stages import Stage
+from fairwise.study.schedules import ShownPair
+from fairwise.study.settings import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -13,7 +13,7 @@ from fairwise.judgments import Answer
 from fairwise.store import deliberation, participants, reasons
 from fairwise.store.answers import NewAnswer, record
 from fairwise.store.operators import Operator
-from fairwise.study.stages import Stage
+from fairwise.study.settings import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,7 +14,7 @@ from tests.support.small_study import translate
 from fairwise.store import export
 from fairwise.store.engine import database_url, reading_engine
 from fairwise.study.new_study import new_study
-from fairwise.tables.people_file import PeopleFile
+from fairwise.tables.files import PeopleFile
 from fairwise.web.app import Site
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from fairwise.study.folder import StudyFolder
 from fairwise.study.new_study import new_study
-from fairwise.tables.people_file import PeopleFile
+from fairwise.tables.files import PeopleFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable

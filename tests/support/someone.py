@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from fairwise.store import answers, participants
 from fairwise.store.writer import Joint
-from fairwise.study.designs import ShownPair
-from fairwise.study.stages import Stage
+from fairwise.study.schedules import ShownPair
+from fairwise.study.settings import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ from tests.support.operating import PASSWORD
 from tests.support.served import browsing, listening, press
 
 from fairwise.study.new_study import new_study
-from fairwise.tables.people_file import PeopleFile
+from fairwise.tables.files import PeopleFile
 from fairwise.web.app import Site
 from fairwise.web.console.login import setup_key
 

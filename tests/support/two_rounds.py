@@ -19,7 +19,7 @@ from fairwise.store import deliberation, reasons
 from fairwise.store.engine import database_url, writing_engine
 from fairwise.store.operators import Operator
 from fairwise.study.new_study import new_study
-from fairwise.tables.people_file import PeopleFile
+from fairwise.tables.files import PeopleFile
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine

@@ -17,7 +17,7 @@ from fairwise.simulation import SecondThoughts
 from fairwise.store.places import DATABASE_FILE
 from fairwise.store.store import snapshot
 from fairwise.store.tables import participants
-from fairwise.study.signing import Keys
+from fairwise.study.recruitment import Keys
 from fairwise.web.app import Site
 from fairwise.web.console.login import setup_key
 

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from openpyxl import Workbook
 
 from fairwise.errors import InputError
-from fairwise.tables.files import read_table
-from fairwise.tables.people_file import PeopleFile
+from fairwise.tables.files import PeopleFile, read_table
 
 
 def written(file: Path, rows: list[list[Any]]) -> Path:

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from fairwise.errors import InputError
-from fairwise.tables.people_file import PeopleFile, typed
-from fairwise.tables.text_formats import found_decimal, found_encoding, with_plain_numbers, write_as_utf8
+from fairwise.tables.files import PeopleFile, detect_decimal, typed, with_plain_numbers
+from fairwise.tables.look import detect_encoding, write_as_utf8
 
 TEXT = "nr;Straße;Note\r\n1;Höhenweg;2,5\r\n2;Gäßchen;1.203,75\r\n"
 
@@ -18,7 +18,7 @@ TEXT = "nr;Straße;Note\r\n1;Höhenweg;2,5\r\n2;Gäßchen;1.203,75\r\n"
 def test_text_is_read_whatever_its_encoding(tmp_path: Path, encoding: str) -> None:
     file, target = tmp_path / "people.csv", tmp_path / "plain.csv"
     file.write_bytes(TEXT.encode(encoding))
-    found = found_encoding(file)
+    found = detect_encoding(file)
     assert found == ("utf-8" if encoding == "utf-8-sig" else encoding)
     write_as_utf8(file, found, target)
     people = PeopleFile.read(target, "nr", separator=";", decimal=",").table
@@ -45,7 +45,7 @@ def test_what_an_encoding_has_no_letter_for_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_the_decimal_sign_is_found(cells: list[str], decimal: str) -> None:
-    assert found_decimal(pd.DataFrame({"text": ["x"] * len(cells), "number": cells})) == decimal
+    assert detect_decimal(pd.DataFrame({"text": ["x"] * len(cells), "number": cells})) == decimal
 
 
 @pytest.mark.parametrize(

@@ -36,8 +36,8 @@ from fairwise.store import fit_files
 from fairwise.store.engine import newest_version
 from fairwise.store.store import snapshot
 from fairwise.store.tables import database_identity, jobs, metadata, report_links, sessions, study
+from fairwise.study.cards import IMAGES
 from fairwise.study.folder import OUTCOME, SECRET, StudyFolder
-from fairwise.study.pictures import IMAGES
 from fairwise.study.settings import StudySettings
 
 MANIFEST, TABLES, ROWS = "backup.json", "tables/", ".jsonl"

@@ -51,8 +51,8 @@ from fairwise.store.tables import (
     votes,
 )
 from fairwise.store.votes import shown_votes
+from fairwise.study.cards import IMAGES
 from fairwise.study.folder import CONSENT, StudyFolder, version_of
-from fairwise.study.pictures import IMAGES
 
 MANIFEST = "bundle.json"
 FORMAT = 3  # of 1, texts are as they were written; of 2, a ' is before those that begin like a formula

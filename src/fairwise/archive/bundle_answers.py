@@ -21,12 +21,11 @@ from fairwise.archive.bundle import ANSWER_MODELS, ANSWERS, SCHEDULE, Bundle
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
 from fairwise.judgments.answer import PairDesign
-from fairwise.study.active.chooser import Situation, StudyChooser
-from fairwise.study.active.model import ParticipantAnswer
-from fairwise.study.contradictions import contradictions
-from fairwise.study.designs import PairAnswer, ShownPair
+from fairwise.study.active import ParticipantAnswer, Situation, StudyChooser
 from fairwise.study.folder import StudyFolder
-from fairwise.study.stages import ANSWERING, Stage
+from fairwise.study.quality import contradictions
+from fairwise.study.schedules import PairAnswer, ShownPair
+from fairwise.study.settings import ANSWERING, Stage
 
 if TYPE_CHECKING:
     Row = Mapping[str, str]

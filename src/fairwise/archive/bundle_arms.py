@@ -10,8 +10,8 @@ import pandas as pd
 
 from fairwise.archive.bundle import PARTICIPANTS
 from fairwise.errors import InputError
-from fairwise.study.designs import ArmTurns
 from fairwise.study.folder import StudyFolder
+from fairwise.study.schedules import ArmTurns
 
 _LATE_SECONDS = 60.0
 """So much later than the next one somebody's time may be who was kept before them."""

@@ -27,11 +27,9 @@ from fairwise.archive.bundle import (
 from fairwise.errors import InputError
 from fairwise.store.study_state import FIRST, SECOND
 from fairwise.store.tables import CAME_BY, REASON_STATES
-from fairwise.study.deliberation import Chosen
-from fairwise.study.languages import available
-from fairwise.study.settings import StudySettings
-from fairwise.study.stages import Stage
-from fairwise.study.tally import Rule
+from fairwise.study.deliberation import Chosen, Rule
+from fairwise.study.settings import Stage, StudySettings
+from fairwise.study.texts import available
 
 _LARGEST = 2**31 - 1  # that databases keep
 _SURENESS = range(1, 6)

@@ -22,8 +22,8 @@ from typing import Any, TypeAlias
 
 from fairwise.errors import InputError
 from fairwise.store.tables import AnyColumn
+from fairwise.study.cards import IMAGES
 from fairwise.study.folder import CONSENT, PEOPLE, SCORES, SECRET, SECRET_BYTES, SETTINGS, TASK, StudyFolder, named
-from fairwise.study.pictures import IMAGES
 from fairwise.study.settings import StudySettings
 from fairwise.tables.files import check_parquet
 

@@ -56,9 +56,9 @@ from fairwise.store.tables import (
     round_pairs,
     study,
 )
+from fairwise.study.cards import IMAGES
 from fairwise.study.folder import SECRET
-from fairwise.study.pictures import IMAGES
-from fairwise.study.signing import Keys
+from fairwise.study.recruitment import Keys
 
 _AT_ONCE = 1000
 

@@ -45,11 +45,11 @@ from fairwise.errors import InputError
 from fairwise.judgments.answer import PairDesign
 from fairwise.store.study_state import FIRST
 from fairwise.store.votes import LEAST_OPTIONS, MOST_OPTIONS, Option
-from fairwise.study.active.chooser import StudyChooser
-from fairwise.study.designs import ShownPair
+from fairwise.study.active import StudyChooser
+from fairwise.study.deliberation import CastBallot, Rule, Tally, is_ballot
 from fairwise.study.folder import StudyFolder, version_of
-from fairwise.study.stages import Stage
-from fairwise.study.tally import CastBallot, Rule, Tally, is_ballot
+from fairwise.study.schedules import ShownPair
+from fairwise.study.settings import Stage
 
 _MOST_NUMBERS = 2**31  # that databases count to
 _CLOSE = 1e-9  # the last digits of a division may be another machine's

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from fairwise.auditing.randomisation import Difference
-from fairwise.judgments.agreement import AnswerCounts, Level, agreement_of, jackknife
+from fairwise.judgments.reliability import AnswerCounts, Level, agreement_of, jackknife
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

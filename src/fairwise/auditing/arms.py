@@ -20,7 +20,7 @@ from fairwise.judgments.answer import SAME
 from fairwise.messages import Message
 from fairwise.numbers import counted
 from fairwise.results.effects import CHECKS, HYPOTHESES, Permuted
-from fairwise.tables.ids import encode
+from fairwise.tables.rows import encode
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -77,7 +77,7 @@ def simulate_arms(
     if control is None:
         raise InputError(f"{study.path}: needed: a second round, and one arm that is shown no reasons")
     sizes = [checks.whole("judges", size, 2) for size in judges]
-    from fairwise.study.designs.schedules import block_size
+    from fairwise.study.schedules import block_size
 
     size_of_block = block_size(study.settings.arms)
     turns = study.arms_at_end or study.arms_at_start

@@ -31,7 +31,7 @@ from fairwise.judgments import Answer, Judgments
 from fairwise.judgments.table import AFFECTED, SIMULATED, are_simulated
 from fairwise.numbers import counted
 from fairwise.results.certificate import predicted_in_words
-from fairwise.tables.frames import to_pandas
+from fairwise.tables.columns import to_pandas
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,7 +11,7 @@ import pandas as pd
 from fairwise.errors import InputError
 from fairwise.judgments.answer import Answer, Oriented, PairDesign, orient
 from fairwise.judgments.table import MEASURED_ONLY
-from fairwise.tables.ids import text_of
+from fairwise.tables.rows import text_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

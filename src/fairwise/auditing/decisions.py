@@ -12,7 +12,7 @@ import pandas as pd
 from fairwise.auditing.error_measure import is_of_amounts
 from fairwise.errors import InputError
 from fairwise.messages import Message
-from fairwise.tables.frames import in_order
+from fairwise.tables.columns import in_order
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -22,7 +22,7 @@ from fairwise.constraints.violations import STATUSES, status_counts
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
 from fairwise.results.fits import Headline, Predicted
-from fairwise.tables.frames import to_pandas
+from fairwise.tables.columns import to_pandas
 
 if TYPE_CHECKING:
     from fairwise.auditing import Audit, Effects

@@ -20,7 +20,7 @@ from fairwise.learning.large.table import large_table
 from fairwise.learning.problem import NO_BUDGET
 from fairwise.learning.settings import FitSettings, warn_of_unused
 from fairwise.numbers import EqualNan
-from fairwise.tables.frames import to_pandas
+from fairwise.tables.columns import to_pandas
 
 if TYPE_CHECKING:
     from fairwise.auditing.error_measure import Model

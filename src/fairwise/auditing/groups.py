@@ -18,7 +18,7 @@ from fairwise.auditing.decisions import chances, person_costs
 from fairwise.auditing.prices import unbound_model
 from fairwise.errors import InputError
 from fairwise.learning.model.estimator_rules import EstimatorRule
-from fairwise.tables.frames import bands, in_order, is_numeric
+from fairwise.tables.columns import bands, in_order, is_numeric
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

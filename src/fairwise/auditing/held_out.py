@@ -25,7 +25,7 @@ from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
 from fairwise.learning.settings import favorable_of
-from fairwise.tables.frames import has_ids, to_pandas
+from fairwise.tables.columns import has_ids, to_pandas
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -17,7 +17,7 @@ from fairwise.errors import InputError
 from fairwise.judgments import Judgments
 from fairwise.judgments.table import MEASURED_ONLY
 from fairwise.results.effects import LEARNED, LearnedEffects
-from fairwise.tables.frames import to_pandas
+from fairwise.tables.columns import to_pandas
 
 if TYPE_CHECKING:
     from collections.abc import Callable

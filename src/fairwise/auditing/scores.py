@@ -14,9 +14,8 @@ from fairwise.constraints.violations import excess
 from fairwise.errors import InputError, TableError, quote, some
 from fairwise.learning.large.passes import over_spans
 from fairwise.learning.large.table import LargeTable, large_table
-from fairwise.tables.files import require_column
-from fairwise.tables.frames import has_ids, indexed_by, to_pandas
-from fairwise.tables.ids import PeopleIds, encode
+from fairwise.tables.columns import has_ids, indexed_by, to_pandas
+from fairwise.tables.rows import PeopleIds, encode, require_column
 
 if TYPE_CHECKING:
     from fairwise.constraints.pairs import FloatArray, IntArray, Weighting

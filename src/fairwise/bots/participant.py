@@ -15,11 +15,10 @@ import numpy as np
 from fairwise.bots.browser import Browser, Page, PageForm, Recognition
 from fairwise.errors import InputError
 from fairwise.simulation import Respondent
+from fairwise.study.cards import check_questions
 from fairwise.study.folder import StudyFolder
-from fairwise.study.practice import check_questions
-from fairwise.study.recruitment import Arrival, Recruitment
+from fairwise.study.recruitment import Arrival, Keys, Recruitment
 from fairwise.study.settings import StudySettings
-from fairwise.study.signing import Keys
 
 if TYPE_CHECKING:
     import httpx2

@@ -155,7 +155,7 @@ def _direction(
     labels: tuple[str, ...], outcome: "pd.Series[Any] | None", favorable_label: str | None, *, ordered: bool
 ) -> dict[str, Any]:
     """Return the two labels (those of the outcome, or as they are written, or else 0 and 1) and the good one."""
-    from fairwise.tables.ids import text_of
+    from fairwise.tables.rows import text_of
 
     known: list[Any] = list(labels or (0, 1)) if outcome is None else sorted(outcome.unique().tolist())
     written = {text_of(label): label for label in known}
@@ -180,7 +180,7 @@ def _direction(
 def _scores(path: Path, id_column: str, score_column: str, ends: tuple[float, float] | None) -> "pd.Series[Any]":
     import pandas as pd
 
-    from fairwise.tables.people_file import PeopleFile
+    from fairwise.tables.files import PeopleFile
 
     file = PeopleFile.read(path, id_column, score_column)
     cells = file.column(score_column)
@@ -200,7 +200,7 @@ def _groups(
 ) -> dict[str, Any]:
     """Return everyone's groups, and outcomes; everyone who has a score must be there."""
     from fairwise.auditing.scores import positions_of
-    from fairwise.tables.people_file import PeopleFile
+    from fairwise.tables.files import PeopleFile
 
     file = PeopleFile.read(path, id_column, *columns)
     positions_of(file.table.index, scored, str(path))

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from fairwise.judgments import Judgments
-    from fairwise.judgments.conflicts import Conflicts
-    from fairwise.judgments.cycles import Cycle
+    from fairwise.judgments.conflicts import Conflicts, Cycle
     from fairwise.judgments.reliability import Share
 
 _EXAMPLES = 3
@@ -44,7 +43,7 @@ def check(
     """
     from fairwise.judgments import check_failures, find_conflicts, krippendorff_alpha, position_bias, repeat_consistency
     from fairwise.tables.columns import described, described_in_words, described_json
-    from fairwise.tables.people_file import PeopleFile
+    from fairwise.tables.files import PeopleFile
 
     file = PeopleFile.read(people, id, numeric=names(numeric), na_values=names(na_values))
     labels = None if outcome is None else file.outcome(outcome)

@@ -178,8 +178,7 @@ def compare_arms(
 
 
 def _of_files(files: FileOptions, model: ModelOptions) -> _Given:
-    from fairwise.tables.files import read_table
-    from fairwise.tables.people_file import PeopleFile
+    from fairwise.tables.files import PeopleFile, read_table
 
     assert files.judgments is not None
     table = None if files.people is None else PeopleFile.read(files.people, files.id)
@@ -202,7 +201,7 @@ def _of_study(folder: Path, database: str | None, model: ModelOptions) -> _Given
     from fairwise.store.store import snapshot
     from fairwise.store.study_state import standing
     from fairwise.study.folder import OUTCOME, StudyFolder
-    from fairwise.study.stages import StudyState
+    from fairwise.study.settings import StudyState
 
     study = StudyFolder.open(folder)
     if model.learn and not (folder / OUTCOME).exists():
@@ -233,8 +232,8 @@ def _learned(given: _Given, model: ModelOptions, asked: dict[str, Any]) -> "Lear
     from fairwise.auditing import learned_effects
     from fairwise.auditing.plan import PLANNING_MODEL
     from fairwise.learning.estimator import PairwiseFairClassifier
-    from fairwise.tables.people_file import label_written
-    from fairwise.tables.row_errors import Source
+    from fairwise.tables.files import label_written
+    from fairwise.tables.rows import Source
 
     assert given.people is not None
     assert given.outcome is not None

@@ -118,7 +118,7 @@ def _serve_on(address: str) -> None:
 
 
 def _make_study(home: Path, seed: int) -> StudyFolder:
-    from fairwise.study.sample import make_sample
+    from fairwise.study.new_study import make_sample
 
     with spinner("Making the study"):
         study = make_sample(home, seed=seed)
@@ -215,7 +215,7 @@ def _ask(study: StudyFolder, address: str, seed: int) -> None:
 
 
 def _print_agreement(study: StudyFolder) -> None:
-    from fairwise.judgments.agreement import krippendorff_alpha
+    from fairwise.judgments.reliability import krippendorff_alpha
     from fairwise.store.export import judgments
     from fairwise.store.places import DATABASE_FILE
     from fairwise.store.store import snapshot
@@ -232,9 +232,9 @@ def _print_agreement(study: StudyFolder) -> None:
 def _submit(study: StudyFolder, asked: dict[str, object]) -> int:
     from fairwise.store.jobs import submit
     from fairwise.study.fit_choices import FitChoices
-    from fairwise.study.sample import FAVORABLE
+    from fairwise.study.new_study import SAMPLE_FAVORABLE
 
-    settings = FitChoices.checked({"estimator": "tree", "favorable_label": FAVORABLE, **asked}, study)
+    settings = FitChoices.checked({"estimator": "tree", "favorable_label": SAMPLE_FAVORABLE, **asked}, study)
     job = partial(submit, settings=settings.model_dump(mode="json"), operator_name=_NAME, at=datetime.now(UTC))
     with study_store(study.path, None) as store:
         return store.change_now(job)

@@ -108,7 +108,7 @@ def _print_link(
 ) -> None:
     """Make the change, clear what was counted for the name, and print the link."""
     from fairwise.study.folder import SECRET, read_secret
-    from fairwise.study.signing import Keys
+    from fairwise.study.recruitment import Keys
     from fairwise.web.console.login import RESET_HOURS, reset_key
     from fairwise.web.shared.attempts import Attempts
 

@@ -83,8 +83,8 @@ class SimulationOptions:
         """Return what to learn; none without outcomes, which is an error if something about it was asked."""
         from fairwise.auditing.plan import Cost
         from fairwise.study.folder import OUTCOME
-        from fairwise.tables.people_file import label_written
-        from fairwise.tables.row_errors import Source
+        from fairwise.tables.files import label_written
+        from fairwise.tables.rows import Source
 
         if self.fits == 0:
             return None

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from fairwise.auditing.plan import PLANNING_WORDS
 from fairwise.cli.terminal import echo, heading, print_frame
-from fairwise.judgments.agreement import LEAST_JUDGES, LEAST_PAIRS
+from fairwise.judgments.reliability import LEAST_JUDGES, LEAST_PAIRS
 from fairwise.numbers import counted, difference, setting
 from fairwise.simulation.respondent import PACE_SPREAD, THOUGHT_SPREAD
 from fairwise.study.folder import OUTCOME

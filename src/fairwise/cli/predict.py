@@ -44,7 +44,7 @@ def predict(
     import pandas as pd
 
     from fairwise.learning.any_model import load_model
-    from fairwise.tables.people_file import PeopleFile
+    from fairwise.tables.files import PeopleFile
 
     fitted: Any = load_model(model)  # of labels or of amounts
     file = PeopleFile.read(people, id, numeric=names(numeric), na_values=names(na_values))

@@ -48,7 +48,7 @@ def links(
 
     from fairwise.store.export import defused
     from fairwise.store.recruitment import invite
-    from fairwise.study.signing import Keys
+    from fairwise.study.recruitment import Keys
 
     if revoke is not None:
         _revoke(folder, database, revoke)
@@ -132,8 +132,7 @@ def ids(
     """
     from fairwise.store.recruitment import delete_list, how_many_listed, list_ids
     from fairwise.study.folder import StudyFolder
-    from fairwise.study.recruitment import is_panel_id
-    from fairwise.study.signing import Keys
+    from fairwise.study.recruitment import Keys, is_panel_id
 
     if add is not None and delete:
         raise InputError("Give either --add or --delete")
@@ -207,7 +206,7 @@ def participants(
 
 def _revoke(folder: Path, database: str | None, link: str) -> None:
     from fairwise.store.recruitment import revoke
-    from fairwise.study.signing import Keys
+    from fairwise.study.recruitment import Keys
 
     token = link.strip().rstrip("/").rpartition("/")[2].partition("?")[0]
     with study_store(folder, database) as store:
@@ -219,7 +218,8 @@ def _revoke(folder: Path, database: str | None, link: str) -> None:
 
 def _texts(file: Path, column: str, what: str, is_allowed: Callable[[str], bool], rule: str) -> list[str]:
     """Return the column of a table as text; refuse the first cell that is not allowed, and a table without any."""
-    from fairwise.tables.files import read_table, require_column
+    from fairwise.tables.files import read_table
+    from fairwise.tables.rows import require_column
 
     table, source = read_table(file)
     require_column(column, list(table.columns), source.where())

@@ -214,8 +214,7 @@ def _own_words(text: str | None) -> str | None:
 def _curves(path: Path) -> "pd.DataFrame":
     import pandas as pd
 
-    from fairwise.tables.files import read_table
-    from fairwise.tables.people_file import column_of, typed
+    from fairwise.tables.files import column_of, read_table, typed
 
     frame, source = read_table(path)
     for name in _CURVE:

@@ -53,9 +53,8 @@ def show(
 
 def _row_of(person: str, people: Path, id_column: str, columns: list[str]) -> "pd.DataFrame":
     from fairwise.errors import some
-    from fairwise.tables.ids import text_of
-    from fairwise.tables.people_file import PeopleFile
-    from fairwise.tables.row_errors import did_you_mean
+    from fairwise.tables.files import PeopleFile
+    from fairwise.tables.rows import did_you_mean, text_of
 
     rows = PeopleFile.read(people, id_column).features(only=columns)
     found = rows[[text_of(name) == person for name in rows.index]]

@@ -114,7 +114,7 @@ def new(
       --treated-well "being released until the trial"
     """
     from fairwise.study.new_study import new_study
-    from fairwise.tables.people_file import PeopleFile
+    from fairwise.tables.files import PeopleFile
 
     kinds: dict[str, object] = {} if design is None else dict(parse_option("--design", mixture, design))
     if strata is not None:
@@ -166,7 +166,7 @@ def _read_scores(path: Path | None, favorable_label: str | None, *, two: bool) -
     if path is None:
         return None
     from fairwise.study.folder import SCORE, GivenScores
-    from fairwise.tables.people_file import PeopleFile
+    from fairwise.tables.files import PeopleFile
 
     return GivenScores(
         PeopleFile.read(path, "id", SCORE), SCORE, None if favorable_label is None else int(favorable_label)
@@ -301,7 +301,7 @@ def forget(
     from fairwise.store.places import database_of
     from fairwise.store.recruitment import forget_arm
     from fairwise.study.folder import StudyFolder
-    from fairwise.study.signing import Keys
+    from fairwise.study.recruitment import Keys
 
     opened, where = StudyFolder.open(folder), database_of(folder, database)
     settings, days, arm_forgotten = opened.settings, opened.settings.retention_days, False

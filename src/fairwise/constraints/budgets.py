@@ -11,7 +11,7 @@ import pandas as pd
 
 from fairwise.errors import InputError, quote, some
 from fairwise.messages import Message, marked
-from fairwise.tables.ids import encode, text_of
+from fairwise.tables.rows import encode, text_of
 
 if TYPE_CHECKING:
     from fairwise.constraints.pairs import FloatArray, IntArray, PairRows, Weighting

@@ -20,14 +20,13 @@ from fairwise.store.export import judge_name, judges, judgments, who_answered
 from fairwise.store.jobs import Job, note_participants
 from fairwise.store.questions import PREFIX
 from fairwise.store.store import Store
-from fairwise.study.arms import Arm
-from fairwise.study.decisions import Amount, Decision, OutcomeWords
+from fairwise.study.design import Amount, Arm, Decision, OutcomeWords
 from fairwise.study.fit_choices import FitChoices
 from fairwise.study.folder import StudyFolder
 from fairwise.study.settings import StudySettings
 from fairwise.tables.files import read_parquet
-from fairwise.tables.ids import text_of
 from fairwise.tables.output import write_whole
+from fairwise.tables.rows import text_of
 
 MEANT = "meant.parquet"
 """Answers as a fit uses them where it also uses what people mean: with weights, and with predicted ones."""

@@ -24,7 +24,7 @@ def score(model_file: Path, person: dict[str, Any], labels: dict[str, str], lang
     from fairwise.learning.any_model import load_model
     from fairwise.learning.regressor import PairwiseFairRegressor
     from fairwise.reporting.words import words_in
-    from fairwise.tables.ids import text_of
+    from fairwise.tables.rows import text_of
 
     model = load_model(model_file)
     words = words_in(language)

@@ -10,11 +10,9 @@ from fairwise.judgments.answer import Answer
 from fairwise.judgments.table import Judgments
 
 if TYPE_CHECKING:
-    from fairwise.judgments.agreement import krippendorff_alpha
-    from fairwise.judgments.clusters import cluster_judges
     from fairwise.judgments.conflicts import find_conflicts
-    from fairwise.judgments.drivers import judge_drivers
-    from fairwise.judgments.reliability import check_failures, position_bias, repeat_consistency
+    from fairwise.judgments.opinions import cluster_judges, judge_drivers
+    from fairwise.judgments.reliability import check_failures, krippendorff_alpha, position_bias, repeat_consistency
 
 __all__ = [
     "Answer",
@@ -30,10 +28,10 @@ __all__ = [
 
 _HOME = {
     "check_failures": "reliability",
-    "cluster_judges": "clusters",
+    "cluster_judges": "opinions",
     "find_conflicts": "conflicts",
-    "judge_drivers": "drivers",
-    "krippendorff_alpha": "agreement",
+    "judge_drivers": "opinions",
+    "krippendorff_alpha": "reliability",
     "position_bias": "reliability",
     "repeat_consistency": "reliability",
 }

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairwise.tables.ids import text_of
+from fairwise.tables.rows import text_of
 
 
 class Answer(StrEnum):

@@ -1,15 +1,310 @@
-"""Where judgments pull against each other. Reported, never repaired."""
+"""Judgments that pull against each other: opposed answers, contradictions and cycles.
 
+The graph of one judge, or of the whole panel, has an edge x → y for every "x at least as well as y" in force and both
+edges for every "same". A pair is *one-sided* when only one of its directions is in force. People belong to a cycle
+when they are strongly connected and some pair among them is one-sided. A cycle so has three or more people; two answers
+about one pair are no cycle.
+
+A cycle is not infeasible: with no tolerance, all its people must be treated alike, which costs accuracy. Nothing here
+is repaired.
+"""
+
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import cached_property
+from itertools import islice, pairwise
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse import csgraph
 
-from fairwise.judgments.answer import FIRST, SECOND, Answer, Ints, Oriented, orient
-from fairwise.judgments.cycles import Cycle, cycles
+from fairwise.judgments.answer import FIRST, NEITHER, SAME, SECOND, Answer, Ints, Oriented, orient
 from fairwise.judgments.table import Judgments
+
+# What a search over a huge tangle may cost; beyond it some cycle is given, not the shortest.
+_STEPS_IN_ALL = 10_000_000
+_STEPS_AT_ONCE = 2_000_000
+_STEP_OVERHEAD = 1_000
+_SEARCHES_AT_ONCE = 20_000
+_GROWTH = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Arcs:
+    """``E`` arcs tail → head over nodes numbered component after component; sorted by tail, then head.
+
+    ``one_sided`` says of which arcs the opposite one is missing; every component has one. ``component`` is that of
+    each node.
+    """
+
+    tail: Ints
+    head: Ints
+    one_sided: NDArray[np.bool_]
+    component: Ints
+
+    @cached_property
+    def starts(self) -> Ints:
+        """Where each node's arcs begin."""
+        return np.searchsorted(self.tail, np.arange(len(self.component) + 1))
+
+
+class CyclePath(NamedTuple):
+    """The arcs of a cycle, the first one one-sided, and whether it is known to be the shortest."""
+
+    path: list[int]
+    shortest: bool
+
+
+def shortest_cycles(arcs: Arcs) -> list[CyclePath]:
+    """Return a cycle through a one-sided arc for each component, the shortest unless that took too long."""
+    n_components = int(arcs.component.max(initial=-1)) + 1
+    best: dict[int, list[int]] = {}
+    proven = np.ones(n_components, dtype=bool)
+    budget = _STEPS_IN_ALL
+    for sources in _batches(arcs):
+        budget -= _search(arcs, sources, best, proven, budget)
+    for component in range(n_components):
+        if component not in best:
+            best[component] = _some_cycle(arcs, component)
+    return [CyclePath(best[number], bool(proven[number]) or len(best[number]) == 3) for number in range(n_components)]
+
+
+def _batches(arcs: Arcs) -> Iterator[Ints]:
+    """Yield the one-sided arcs: the first of every component, then the next few, then the next many.
+
+    A cycle found early ends most searches of its component before they begin.
+    """
+    sources = np.flatnonzero(arcs.one_sided)
+    home = arcs.component[arcs.tail[sources]]
+    turn = np.arange(len(sources)) - np.searchsorted(home, home)
+    stage = np.ceil(np.log(turn + 1) / np.log(_GROWTH)).astype(np.int64)
+    for number in range(int(stage.max(initial=-1)) + 1):
+        part = sources[stage == number]
+        for start in range(0, len(part), _SEARCHES_AT_ONCE):
+            yield part[start : start + _SEARCHES_AT_ONCE]
+
+
+def _search(arcs: Arcs, sources: Ints, best: dict[int, list[int]], proven: NDArray[np.bool_], budget: int) -> int:
+    """Search from these arcs; note the shortest cycles and which components were left unfinished; return the cost."""
+    home = arcs.component[arcs.tail[sources]]
+    limit = np.full(int(arcs.component[-1]) + 1, np.iinfo(np.int64).max)
+    for component in np.unique(home):
+        limit[component] = len(best.get(component, ())) or limit[component]
+    search, node = np.arange(len(sources)), arcs.head[sources]
+    trail: list[tuple[Ints, Ints]] = []  # for each step: the state each one came from, and by which arc
+    length, cost = 1, 0
+    while True:
+        # One arc more closes no cycle shorter than what is known already.
+        open_ = np.flatnonzero(limit[home[search]] > length + 1)
+        if not len(open_):
+            return cost
+        degree = arcs.starts[node[open_] + 1] - arcs.starts[node[open_]]
+        steps = int(degree.sum())
+        if steps > _STEPS_AT_ONCE or cost + steps > budget:
+            proven[home[search[open_]]] = False
+            return cost
+        cost += steps + _STEP_OVERHEAD
+        length += 1
+        origin = np.repeat(open_, degree)
+        ends = np.cumsum(degree)
+        arc = np.arange(steps) + np.repeat(arcs.starts[node[open_]] - (ends - degree), degree)
+        search_now, node_now = search[origin], arcs.head[arc]
+        closed = np.flatnonzero(node_now == arcs.tail[sources[search_now]])
+        solved, first = np.unique(home[search_now[closed]], return_index=True)
+        for component, state in zip(solved.tolist(), closed[first].tolist(), strict=True):
+            best[component] = _path(int(sources[search_now[state]]), trail, int(origin[state]), int(arc[state]))
+            limit[component] = length
+        _, once = np.unique(search_now * len(arcs.component) + node_now, return_index=True)
+        trail.append((origin[once], arc[once]))
+        search, node = search_now[once], node_now[once]
+
+
+def _path(source: int, trail: list[tuple[Ints, Ints]], state: int, last: int) -> list[int]:
+    """Return the arcs from the source to the last one, following the trail back from the state before that."""
+    path = [last]
+    for origin, arc in reversed(trail):
+        path.append(int(arc[state]))
+        state = int(origin[state])
+    return [source, *reversed(path)]
+
+
+def _some_cycle(arcs: Arcs, component: int) -> list[int]:
+    """Return the shortest cycle through the component's first one-sided arc."""
+    low, high = np.searchsorted(arcs.component, [component, component + 1])
+    first, last = arcs.starts[low], arcs.starts[high]
+    source = int(first + np.flatnonzero(arcs.one_sided[first:last])[0])
+    tail, head = arcs.tail[first:last] - low, arcs.head[first:last] - low
+    graph = sparse.csr_array((np.ones(len(tail), dtype=np.int8), (tail, head)), shape=(high - low, high - low))
+    begin, end = int(arcs.head[source] - low), int(arcs.tail[source] - low)
+    _, before = csgraph.breadth_first_order(graph, begin, directed=True, return_predecessors=True)
+    came_from = before.tolist()
+    nodes = [end]
+    while nodes[-1] != begin:
+        nodes.append(came_from[nodes[-1]])
+    route = np.array(nodes[::-1], dtype=np.int64)
+    size = high - low
+    arc = np.searchsorted(tail * size + head, route[:-1] * size + route[1:])
+    return [source, *(first + arc).tolist()]
+
+
+@dataclass(frozen=True)
+class Link:
+    """``better`` at least as well as ``worse``, or the two the same, and the judges who said so."""
+
+    better: Any
+    worse: Any
+    relation: Literal["at least as well as", "same as"]
+    judges: tuple[Any, ...]
+
+    def __str__(self) -> str:
+        return f"{self.better} {self.relation} {self.worse}"
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """One explicit cycle, and everybody who is tied up with it.
+
+    Attributes
+    ----------
+    judge
+        Whose answers go in circles; None for those of the panel together.
+    links
+        A cycle, each link beginning where the one before ends.
+    shortest
+        Whether it is known to be as short as any among these members; in a huge tangle the search is cut off.
+    members
+        Everybody in this cycle or in one that shares people with it: all are forced to be equal.
+    judges
+        Those whose answers are among the members.
+    """
+
+    judge: Any | None
+    links: tuple[Link, ...]
+    shortest: bool
+    members: tuple[Any, ...]
+    judges: tuple[Any, ...]
+
+    @property
+    def people(self) -> tuple[Any, ...]:
+        """The people of the explicit cycle, in its order."""
+        return tuple(link.better for link in self.links)
+
+    def __str__(self) -> str:
+        who = "the panel together" if self.judge is None else f"judge {self.judge}"
+        more = len(self.members) - len(self.links)
+        return f"{who}: {', '.join(map(str, self.links))}{f' (and {more} more people)' if more else ''}"
+
+
+def cycles(rows: Oriented, *, within_judges: bool) -> tuple[Cycle, ...]:
+    """Return one cycle for every tangle of orders, within each judge or over all judges together."""
+    rows = rows.only(rows.answer != NEITHER)
+    group = rows.judge if within_judges else np.zeros(len(rows.judge), dtype=np.int64)
+    pair, pairs = pd.factorize(rows.pair)
+    key, asked = pd.factorize(group * len(pairs) + pair)
+    if not len(asked):
+        return ()
+    graph = _Graph.of(rows, group, key, len(asked))
+    return tuple(graph.cycles(rows, within_judges=within_judges))
+
+
+@dataclass(frozen=True, eq=False)
+class _Graph:
+    """What is asked about each pair, once, of which only the pairs inside a cycle are kept.
+
+    ``row`` holds the rows of the table that ask for it, ``asked`` which of the pairs each of them is about. ``person``
+    and ``group`` say who the nodes are; nodes and arcs are numbered component after component.
+    """
+
+    row: Ints
+    asked: Ints
+    person: Ints
+    group: Ints
+    component: Ints
+    arcs: Arcs
+    arc_asked: Ints
+
+    @classmethod
+    def of(cls, rows: Oriented, group: Ints, key: Ints, n_asked: int) -> "_Graph":
+        example = np.empty(n_asked, dtype=np.int64)
+        example[key] = np.arange(len(key))
+        n_people = len(rows.people)
+        sides = np.concatenate([group[example] * n_people + side[example] for side in (rows.first, rows.second)])
+        codes, nodes = pd.factorize(sides, sort=True)
+        ends = codes.reshape(2, -1)
+        down = np.bincount(key, rows.answer != SECOND, minlength=n_asked) > 0
+        up = np.bincount(key, rows.answer != FIRST, minlength=n_asked) > 0
+
+        label = _strong_components(ends, down, up, len(nodes))
+        inside = label[ends[0]] == label[ends[1]]
+        tangled = np.unique(label[ends[0]][inside & (down != up)])
+        keep = inside & np.isin(label[ends[0]], tangled)
+
+        # Number the nodes that are left anew, one component after the other, each in the order of its smallest node.
+        left = np.flatnonzero(np.isin(label, tangled))
+        component, _ = pd.factorize(label[left])
+        order = np.argsort(component, kind="stable")
+        renumbered = np.empty(len(nodes), dtype=np.int64)
+        renumbered[left[order]] = np.arange(len(left))
+        nodes, component = nodes[left[order]], component[order].astype(np.int64)
+
+        forward, backward = np.flatnonzero(keep & down), np.flatnonzero(keep & up)
+        arc_asked = np.concatenate([forward, backward])
+        tail = renumbered[np.concatenate([ends[0, forward], ends[1, backward]])]
+        head = renumbered[np.concatenate([ends[1, forward], ends[0, backward]])]
+        order = np.lexsort((head, tail))
+        arcs = Arcs(tail[order], head[order], (down != up)[arc_asked[order]], component)
+        kept = np.flatnonzero(keep[key])
+        return cls(kept, key[kept], nodes % n_people, nodes // n_people, component, arcs, arc_asked[order])
+
+    def cycles(self, rows: Oriented, *, within_judges: bool) -> Iterator[Cycle]:
+        found = shortest_cycles(self.arcs)
+        links = iter(self._links(rows, np.array([arc for path, _ in found for arc in path], dtype=np.int64)))
+        # The arcs of a pair lie in one component, which is then also that of its rows.
+        component_of = np.zeros(int(self.arc_asked.max(initial=-1)) + 1, dtype=np.int64)
+        component_of[self.arc_asked] = self.component[self.arcs.tail]
+        n_judges = max(len(rows.judges), 1)
+        involved = np.unique(component_of[self.asked] * n_judges + rows.judge[self.row])
+        members = _labels_by_part(rows.people, self.person, self.component, len(found))
+        judges = _labels_by_part(rows.judges, involved % n_judges, involved // n_judges, len(found))
+        for (path, shortest), everybody, everyone in zip(found, members, judges, strict=True):
+            own = everyone[0] if within_judges else None
+            yield Cycle(own, tuple(islice(links, len(path))), shortest, everybody, everyone)
+
+    def _links(self, rows: Oriented, path: Ints) -> Iterator[Link]:
+        """Yield a link for each arc of the path, with the judges who ask for this direction."""
+        better, worse = self.person[self.arcs.tail[path]], self.person[self.arcs.head[path]]
+        order = np.argsort(self.asked, kind="stable")
+        low, high = (np.searchsorted(self.asked[order], self.arc_asked[path], side=side) for side in ("left", "right"))
+        link = np.repeat(np.arange(len(path)), high - low)
+        row = self.row[order[np.arange(len(link)) + np.repeat(low - np.cumsum(high - low) + high - low, high - low)]]
+        answer = rows.answer[row]
+        asks = (answer == SAME) | (answer == np.where(better < worse, FIRST, SECOND)[link])
+        equal = np.bincount(link, answer == SAME, minlength=len(path)) > 0
+        n_judges = max(len(rows.judges), 1)
+        who = np.unique(link[asks] * n_judges + rows.judge[row[asks]])
+        judges = _labels_by_part(rows.judges, who % n_judges, who // n_judges, len(path))
+        names = (rows.people.take(side).tolist() for side in (better, worse))
+        for a, b, same, who_ask in zip(*names, equal.tolist(), judges, strict=True):
+            yield Link(a, b, "same as" if same else "at least as well as", who_ask)
+
+
+def _labels_by_part(index: pd.Index, codes: Ints, part: Ints, n_parts: int) -> Iterator[tuple[object, ...]]:
+    """Yield the labels of each part's codes; ``part`` is sorted."""
+    labels = index.take(codes).tolist()
+    starts = np.searchsorted(part, np.arange(n_parts + 1)).tolist()
+    return (tuple(labels[low:high]) for low, high in pairwise(starts))
+
+
+def _strong_components(ends: Ints, down: NDArray[np.bool_], up: NDArray[np.bool_], n_nodes: int) -> NDArray[np.int32]:
+    tail = np.concatenate([ends[0, down], ends[1, up]])
+    head = np.concatenate([ends[1, down], ends[0, up]])
+    graph = sparse.csr_array((np.ones(len(tail), dtype=np.int8), (tail, head)), shape=(n_nodes, n_nodes))
+    _, label = csgraph.connected_components(graph, directed=True, connection="strong")
+    return np.asarray(label, dtype=np.int32)
+
 
 _ANSWERS = [str(answer) for answer in Answer]
 _DIRECTIONS = {str(answer) for answer in Answer if answer.ordered}

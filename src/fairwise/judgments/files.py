@@ -15,11 +15,9 @@ from numpy.typing import NDArray
 from fairwise.errors import JudgmentsError, quote
 from fairwise.judgments.answer import Answer
 from fairwise.judgments.validation import COLUMNS, as_judgments_error
-from fairwise.tables.files import read_table
-from fairwise.tables.ids import encode, text_of
+from fairwise.tables.files import column_of, read_table
 from fairwise.tables.output import write_whole
-from fairwise.tables.people_file import column_of
-from fairwise.tables.row_errors import Source
+from fairwise.tables.rows import Source, encode, text_of
 
 SKIP = "skip"
 """What an answer means whose row is to be left out."""

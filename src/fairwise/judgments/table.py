@@ -38,9 +38,8 @@ from fairwise.judgments.validation import (
     sides,
 )
 from fairwise.numbers import counted
-from fairwise.tables.frames import has_ids, to_pandas
-from fairwise.tables.ids import encode, text_of
-from fairwise.tables.row_errors import Source
+from fairwise.tables.columns import has_ids, to_pandas
+from fairwise.tables.rows import Source, encode, text_of
 
 if TYPE_CHECKING:
     from fairwise.judgments.answer_model import AnswerModel

@@ -20,7 +20,7 @@ from fairwise.learning.preparation import prepare
 from fairwise.learning.settings import JudgeBudgets, LabelValues, MaxThresholds, Params, warn_of_unused
 from fairwise.learning.solvers.progress import FitProgress, Watch
 from fairwise.results.certificate import EXCEEDED, Certificate
-from fairwise.tables.frames import to_pandas
+from fairwise.tables.columns import to_pandas
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -17,8 +17,7 @@ from fairwise.judgments import Judgments
 from fairwise.learning.encoding import LARGEST_EXACT, TOO_FINE, all_finite
 from fairwise.learning.oracles.base import ClassArray, FloatArray, IntArray
 from fairwise.learning.settings import FitSettings, LabelValues, favorable_of
-from fairwise.tables.columns import DATES, DURATIONS
-from fairwise.tables.frames import has_ids, to_pandas
+from fairwise.tables.columns import DATES, DURATIONS, has_ids, to_pandas
 
 _HUGE = 100  # weights from 2**100 on, or below 2**-100
 

@@ -25,7 +25,7 @@ from fairwise.learning.oracles.base import ClassArray, FloatArray, IntArray, Ora
 from fairwise.learning.problem import NO_BUDGET, Problem
 from fairwise.learning.settings import FitSettings, Params
 from fairwise.messages import Message
-from fairwise.tables.frames import used_columns
+from fairwise.tables.columns import used_columns
 
 _NOBODY = pd.DataFrame({"judge": [], "a": [], "b": [], "answer": []}, dtype=object)
 

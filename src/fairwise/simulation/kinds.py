@@ -23,7 +23,7 @@ from fairwise.simulation.respondent import (
     need,
     worth,
 )
-from fairwise.tables.frames import is_numeric
+from fairwise.tables.columns import is_numeric
 
 _DEMOGRAPHICS = ("sex", "age", "race")
 _MAJORITY = {"race": "Caucasian"}

@@ -1,6 +1,6 @@
 """A panel that partly agrees: simulated people who each hold one of a few stated principles about people's records.
 
-For the columns of the sample study (`fairwise.study.sample`). None of the principles knows sex, race or age.
+For the columns of the sample study (`fairwise.study.new_study`). None of the principles knows sex, race or age.
 """
 
 from collections.abc import Mapping

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
-from fairwise.tables.frames import is_numeric
+from fairwise.tables.columns import is_numeric
 
 # What a simulated person sees of two people, when they are close enough to be the same, and which comes first.
 

@@ -15,8 +15,8 @@ from fairwise.judgments import Answer
 from fairwise.store.answers import CURRENT, HAS_ANSWER, Appearance, Keep, NewAnswer, appearances_of
 from fairwise.store.answers import record as record_answer
 from fairwise.store.tables import answer_models, answers, appearances, participants
-from fairwise.study.active.model import ParticipantAnswer
-from fairwise.study.designs import ShownPair
+from fairwise.study.active import ParticipantAnswer
+from fairwise.study.schedules import ShownPair
 
 
 @dataclass(frozen=True)

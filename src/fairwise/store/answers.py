@@ -22,8 +22,8 @@ from fairwise.store.study_state import (
     refuse_unless_open,
 )
 from fairwise.store.tables import AnyRow, Query, answers, appearances, participants, repeats
-from fairwise.study.designs import PairAnswer
-from fairwise.study.stages import ANSWERING, Stage
+from fairwise.study.schedules import PairAnswer
+from fairwise.study.settings import ANSWERING, Stage
 
 if TYPE_CHECKING:
     _Content = tuple[str, str, int | None]

@@ -13,13 +13,13 @@ from fairwise.store.export import judge_name
 from fairwise.store.reasons import RELEASED, reasons_about
 from fairwise.store.study_state import SECOND, standing
 from fairwise.store.tables import answers, participants
-from fairwise.study.designs.schedules import block_size
-from fairwise.study.stages import StudyState
+from fairwise.study.schedules import block_size
+from fairwise.study.settings import StudyState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fairwise.study.arms import Arm
+    from fairwise.study.design import Arm
 
 
 @dataclass(frozen=True, eq=False)

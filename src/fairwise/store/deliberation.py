@@ -27,7 +27,7 @@ from fairwise.store.quotas import BY_ITSELF
 from fairwise.store.study_state import FIRST, SECOND, standing
 from fairwise.store.tables import answers, appearances, participants, reasons, round_pairs, study
 from fairwise.study.deliberation import FEWEST_OTHERS, disagreement, listed
-from fairwise.study.stages import Stage
+from fairwise.study.settings import Stage
 
 TwoPeople = tuple[str, str]
 """The one whose id comes first is first."""

@@ -26,9 +26,8 @@ from fairwise.store.tables import (
     rooms,
     study,
 )
-from fairwise.study.designs.schedules import block_size
-from fairwise.study.settings import StudySettings
-from fairwise.study.stages import Stage
+from fairwise.study.schedules import block_size
+from fairwise.study.settings import Stage, StudySettings
 
 # Where a spreadsheet begins a cell, whatever the language of its system: quotes of a table with commas mean nothing to
 # one that parts cells by semicolons, and cells end at every semicolon, tab and line break.

@@ -22,7 +22,7 @@ from fairwise.errors import InputError
 from fairwise.store.engine import database_url, public_address, snapshot_engine
 from fairwise.store.fit_files import JOBS
 from fairwise.store.tables import counters, database_identity, invitations, metadata, operators, participants, study
-from fairwise.study.stages import StudyState
+from fairwise.study.settings import StudyState
 from fairwise.tables.output import write_whole
 
 FILE = "database.json"

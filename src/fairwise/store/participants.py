@@ -31,9 +31,9 @@ from fairwise.store.tables import (
     participants,
     withdrawals,
 )
-from fairwise.study.designs import ArmTurns, ShownPair
 from fairwise.study.recruitment import BY_OPEN_LINK, PANELS, PERSONAL, ROOM, Arrival
-from fairwise.study.stages import ANSWERING, Stage
+from fairwise.study.schedules import ArmTurns, ShownPair
+from fairwise.study.settings import ANSWERING, Stage
 
 
 class Participant(NamedTuple):

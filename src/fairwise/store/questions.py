@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from fairwise.store.errors import NotYet, Unknown
 from fairwise.store.tables import participants, question_answers
 from fairwise.study.questions import Question
-from fairwise.study.stages import ANSWERING, Stage
+from fairwise.study.settings import ANSWERING, Stage
 
 PREFIX = "question_"
 """Stands before the name of a question where its answers are a column."""

@@ -15,8 +15,7 @@ from fairwise.store.answer_batch import HAS_ANSWERED
 from fairwise.store.errors import Full, Unknown
 from fairwise.store.exclusions import IS_EXCLUDED, exclude
 from fairwise.store.tables import answers, appearances, counters, participants
-from fairwise.study.settings import StudySettings
-from fairwise.study.stages import ENDS, Stage
+from fairwise.study.settings import ENDS, Stage, StudySettings
 
 # Slots: places in the rota of anchor pairs. One is held until its holder withdraws, or leaves without finishing.
 

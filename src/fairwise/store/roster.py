@@ -16,8 +16,8 @@ from fairwise.store.exclusions import IS_EXCLUDED
 from fairwise.store.recruitment import INVITATION_STATE
 from fairwise.store.study_state import FIRST
 from fairwise.store.tables import answers, appearances, closings, invitations, participants, rooms, withdrawals
-from fairwise.study.designs import PairAnswer
-from fairwise.study.stages import ENDS
+from fairwise.study.schedules import PairAnswer
+from fairwise.study.settings import ENDS
 
 _AT_ONCE = 500
 

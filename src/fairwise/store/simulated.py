@@ -13,8 +13,8 @@ from fairwise.store import answers, participants
 from fairwise.store.participants import Consent, ConsentText
 from fairwise.store.quotas import Quotas
 from fairwise.study.folder import StudyFolder
-from fairwise.study.signing import Keys
-from fairwise.study.stages import Stage, first_stage, stage_after
+from fairwise.study.recruitment import Keys
+from fairwise.study.settings import Stage, first_stage, stage_after
 
 # One begins so long after the other, and all so long ago that they could have finished by now.
 _APART, _AGO = timedelta(minutes=3), timedelta(hours=1)

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from fairwise.store.errors import NotOpen, NotYet, RoundOver
 from fairwise.store.tables import panel_groups, study
-from fairwise.study.stages import StudyState
+from fairwise.study.settings import StudyState
 
 FIRST, SECOND = 1, 2
 """Rounds. The second comes after a participant's second look, or after all were shown how the others answered."""

@@ -51,9 +51,8 @@ from sqlalchemy import (
 
 from fairwise.judgments import Answer
 from fairwise.store.engine import Moment
-from fairwise.study.deliberation import Chosen
-from fairwise.study.stages import Stage, StudyState
-from fairwise.study.tally import Rule
+from fairwise.study.deliberation import Chosen, Rule
+from fairwise.study.settings import Stage, StudyState
 
 AnyColumn: TypeAlias = Column[Any]
 Query: TypeAlias = Select[*tuple[Any, ...]]
@@ -117,7 +116,7 @@ rooms = Table(
     Column("code", String(16), nullable=False, unique=True),
     Column("made_at", Moment, nullable=False),
     Column("closed_at", Moment),
-    Column("turn_pair", Integer, nullable=False, server_default="0"),  # of a room that talks: see study/talking.py
+    Column("turn_pair", Integer, nullable=False, server_default="0"),  # of a room that talks: see study/deliberation.py
     Column("turn_step", String(16), nullable=False, server_default="waiting"),
 )
 

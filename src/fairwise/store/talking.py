@@ -25,8 +25,8 @@ from fairwise.store.errors import NotYet, Unknown
 from fairwise.store.exclusions import IS_EXCLUDED
 from fairwise.store.study_state import FIRST, SECOND
 from fairwise.store.tables import AnyRow, Query, answers, appearances, participants, rooms
-from fairwise.study.stages import ANSWERING, Stage
-from fairwise.study.talking import Step, Turn
+from fairwise.study.deliberation import Step, Turn
+from fairwise.study.settings import ANSWERING, Stage
 
 TwoPeople = tuple[str, str]
 """On the sides on which the wall shows them."""

@@ -14,8 +14,8 @@ from fairwise.results.fits import FrontierPoint
 from fairwise.store.errors import NotYet, Unknown
 from fairwise.store.exclusions import IS_EXCLUDED
 from fairwise.store.tables import AnyRow, ballots, participants, votes
-from fairwise.study.stages import Stage
-from fairwise.study.tally import Ballot, CastBallot, Rule, Tally, is_ballot
+from fairwise.study.deliberation import Ballot, CastBallot, Rule, Tally, is_ballot
+from fairwise.study.settings import Stage
 
 LEAST_OPTIONS, MOST_OPTIONS = 3, 5
 

@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError, model_validator
 from fairwise.errors import InputError
 from fairwise.study.folder import StudyFolder
 from fairwise.study.toml import Line, SettingsTable
-from fairwise.tables.ids import text_of
+from fairwise.tables.rows import text_of
 
 Estimator = Literal["linear", "tree", "logistic", "linear-regression"]
 Rate = Literal["dp", "tpr", "fpr", "eo", "error"]

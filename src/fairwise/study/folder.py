@@ -16,20 +16,15 @@ import pandas as pd
 import pyarrow as pa
 
 from fairwise.errors import InputError, some
-from fairwise.study.arms import Arm, assigned_late
-from fairwise.study.cards import ID, Card, cards_of, columns_shown
-from fairwise.study.decisions import check_outcome
-from fairwise.study.designs import ArmTurns, DifferingPairs, Schedules, ShownPair
-from fairwise.study.languages import Language, language
-from fairwise.study.pictures import check_pictures, names_of
+from fairwise.study.cards import ID, Card, cards_of, check_pictures, columns_shown, names_of
+from fairwise.study.design import Arm, assigned_late, check_outcome
 from fairwise.study.questions import decisive as decisive_questions
+from fairwise.study.schedules import ArmTurns, DifferingPairs, Schedules, ShownPair
 from fairwise.study.settings import StudySettings
-from fairwise.study.texts import left_to_fill_in, read_text, safe_html
+from fairwise.study.texts import Language, language, left_to_fill_in, read_text, safe_html
 from fairwise.study.translations import translated, translated_values
-from fairwise.tables.files import read_parquet
-from fairwise.tables.ids import text_of
-from fairwise.tables.people_file import PeopleFile
-from fairwise.tables.row_errors import Source
+from fairwise.tables.files import PeopleFile, read_parquet
+from fairwise.tables.rows import Source, text_of
 
 # What participants of a study read in one of its languages: its words, its two texts, and everyone's card.
 

@@ -1,4 +1,4 @@
-"""Makes a study from a table of people: a folder that appears whole or not at all."""
+"""New studies from a table of people: a folder that appears whole or not at all; and the sample study."""
 
 from __future__ import annotations
 
@@ -7,31 +7,153 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
+from fairwise.datasets import load_compas
 from fairwise.errors import InputError
-from fairwise.study import folder as study
 from fairwise.study import translations
-from fairwise.study.cards import ID, cards_of, columns_shown
-from fairwise.study.decisions import check_outcome
-from fairwise.study.designs import Schedules
-from fairwise.study.folder import CONSENT, SETTINGS, TASK, GivenScores, named
-from fairwise.study.languages import SOURCE, available, language
-from fairwise.study.pictures import IMAGES, check_pictures, read_picture
+from fairwise.study.cards import ID, IMAGES, cards_of, check_pictures, columns_shown, read_picture
+from fairwise.study.design import check_outcome
+from fairwise.study.folder import (
+    CONSENT,
+    OUTCOME,
+    PEOPLE,
+    SCORES,
+    SECRET,
+    SECRET_BYTES,
+    SETTINGS,
+    TASK,
+    GivenScores,
+    StudyFolder,
+    named,
+)
+from fairwise.study.schedules import Schedules
 from fairwise.study.settings import StudySettings
-from fairwise.study.telling import NEVER_SHOWN, telling_columns
-from fairwise.study.texts import TITLE_DRAFT, consent_draft, task_draft
+from fairwise.study.texts import SOURCE, TITLE_DRAFT, available, consent_draft, language, task_draft
 from fairwise.study.toml import Plain
-from fairwise.tables.frames import arrow_column
-from fairwise.tables.ids import text_of
-from fairwise.tables.people_file import PeopleFile
+from fairwise.tables.columns import arrow_column
+from fairwise.tables.files import PeopleFile
+from fairwise.tables.rows import text_of
+
+Codes = NDArray[np.intp]
+
+# Two columns that split so many people alike are one column under two names.
+_NO_COINCIDENCE = 20
+# So many people on either side are not parted by accident.
+_NO_ACCIDENT = 8
+NEVER_SHOWN = "which participants never see; leave it out of what is shown"
+
+
+def telling_columns(
+    people: pa.Table, outcome: str, results: pa.ChunkedArray, *, amounts: bool = False
+) -> dict[str, str]:
+    """Return every column from which the outcome can be read, and how, as the end of a sentence.
+
+    Where outcomes are ``amounts``, two columns in which everybody differs do not yet say the same.
+    """
+    found = {}
+    values: NDArray[np.object_] = np.array(results.to_pylist(), dtype=object)
+    codes, kinds = pd.factorize(values, use_na_sentinel=False)
+    numbers = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(dtype=np.float64) if amounts else None
+    for name in people.column_names:
+        column = people[name]
+        if _says_the_same(_split(column), codes):
+            found[name] = f"this tells everyone's outcome, {outcome!r}, {NEVER_SHOWN}"
+        elif numbers is not None:
+            if (above := _threshold_of_amounts(column, numbers)) is not None:
+                more, amount = above
+                found[name] = (
+                    f"everyone with {outcome} above {amount:g} has a {more} number here than everyone else, so that "
+                    f"one threshold tells much of the outcome, {NEVER_SHOWN}"
+                )
+        elif (parted := _threshold_of_labels(column, codes)) is not None:
+            higher, lower = (_listed(outcome, kinds, side) for side in parted)
+            found[name] = (
+                f"everyone with {higher} has a higher number here than everyone with {lower}, so that one threshold "
+                f"tells the outcome, {NEVER_SHOWN}"
+            )
+        elif len(kinds) > 2 and (side := _told_by_a_value(_split(column), codes)) is not None:
+            found[name] = (
+                f"whether it is {_listed(outcome, kinds, side)} can be read from it for certain, {NEVER_SHOWN}"
+            )
+    return found
+
+
+def _says_the_same(column: Codes, outcome: Codes) -> bool:
+    """Whether both split people alike, into groups that are not just single people."""
+    groups = outcome.max(initial=-1) + 1
+    return len(outcome) >= max(_NO_COINCIDENCE, 2 * groups) and bool((column == outcome).all())
+
+
+def _threshold_of_labels(column: pa.ChunkedArray, outcome: Codes) -> tuple[Codes, Codes] | None:
+    """Return the outcomes above and below a number, if none is on both sides of it, and there are enough people."""
+    order, cuts = _cuts(column)
+    if not len(cuts):
+        return None
+    codes = outcome[order]
+    kinds, first = np.unique(codes, return_index=True)
+    last = len(codes) - 1 - np.unique(codes[::-1], return_index=True)[1]
+    ends = np.zeros(len(codes) + 1, dtype=np.intp)  # a cut at k is between k - 1 and k
+    np.add.at(ends, first + 1, 1)
+    np.add.at(ends, last + 1, -1)
+    clean = cuts[np.cumsum(ends)[cuts] == 0]
+    return (kinds[first >= clean[0]], kinds[last < clean[0]]) if len(clean) else None
+
+
+def _threshold_of_amounts(column: pa.ChunkedArray, amounts: NDArray[np.float64]) -> tuple[str, float] | None:
+    """Return whether numbers are higher or lower for everyone above an amount, and that amount."""
+    order, cuts = _cuts(column)
+    for more, sign in (("higher", 1.0), ("lower", -1.0)):
+        ordered = sign * amounts[order]
+        below, above = np.maximum.accumulate(ordered), np.minimum.accumulate(ordered[::-1])[::-1]
+        clean = cuts[below[cuts - 1] < above[cuts]]
+        if len(clean):
+            return more, float(below[clean[0] - 1] if more == "higher" else -above[clean[0]])
+    return None
+
+
+def _cuts(column: pa.ChunkedArray) -> tuple[Codes, Codes]:
+    """Whose numbers are known, in their order, and where they can be cut in two parts that are large enough."""
+    nobody = np.empty(0, dtype=np.intp)
+    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        return nobody, nobody
+    numbers = column.to_pandas().to_numpy(dtype=np.float64)
+    known = np.flatnonzero(~np.isnan(numbers))
+    order = known[np.argsort(numbers[known], kind="stable")]
+    places = np.flatnonzero(np.diff(numbers[order]) > 0) + 1
+    return order, places[(places >= _NO_ACCIDENT) & (places <= len(order) - _NO_ACCIDENT)]
+
+
+def _told_by_a_value(column: Codes, outcome: Codes) -> Codes | None:
+    """Return the outcomes of those with one of the values, if nobody else has these, and there are enough of both."""
+    if len(column) < _NO_COINCIDENCE:
+        return None
+    pairs, people = np.unique(np.stack([column, outcome]), axis=1), np.bincount(column)
+    for value in np.flatnonzero((people >= _NO_ACCIDENT) & (people <= len(column) - _NO_ACCIDENT)):
+        theirs: Codes = pairs[1][pairs[0] == value]
+        if not np.isin(pairs[1][pairs[0] != value], theirs).any():
+            return theirs
+    return None
+
+
+def _split(column: pa.ChunkedArray) -> Codes:
+    """Return 0 for those with the first value, missing or not, 1 for those with the second, and so on."""
+    codes, _ = pd.factorize(np.array(column.to_pylist(), dtype=object), use_na_sentinel=False)
+    return codes
+
+
+def _listed(outcome: str, kinds: NDArray[np.object_], chosen: Codes) -> str:
+    return f"{outcome} = {' or '.join(text_of(kinds[code]) for code in chosen)}"
+
 
 _WORDS = re.compile(r"[\s_.\-]+|(?<=[a-z])(?=[A-Z])")
 _OF_MORE = "; of more, say how good each is, --label-values or [[decisions]], or that they are amounts, --amount-range"
@@ -46,7 +168,7 @@ def new_study(
     outcome: str | None = None,
     scores: GivenScores | None = None,
     texts: Mapping[str, str] | None = None,
-) -> study.StudyFolder:
+) -> StudyFolder:
     """Make a study about these people; only the columns to `show` are kept, the outcome in a file of its own.
 
     `choices` are settings; a title, labels and units of columns may be left for later, and a seed is drawn if none is
@@ -57,7 +179,7 @@ def new_study(
     draft_name = f".{home.name}."
     with _drafted(home.parent, draft_name, people, show, choices, outcome=outcome, scores=scores, texts=texts) as draft:
         draft.rename(home)
-    return study.StudyFolder.open(folder)
+    return StudyFolder.open(folder)
 
 
 @contextmanager
@@ -71,16 +193,16 @@ def drafted_study(
     texts: Mapping[str, str] | None = None,
 ) -> Iterator[StudyDraft]:
     """Make a study for a folder that is there already, with a secret of its own; it appears there when asked to."""
-    secret = (home / study.SECRET).read_bytes()
+    secret = (home / SECRET).read_bytes()
     with _drafted(home, ".study.", people, show, choices, outcome=outcome, secret=secret, texts=texts) as draft:
-        yield StudyDraft(study.StudyFolder.open(draft), home)
+        yield StudyDraft(StudyFolder.open(draft), home)
 
 
 @dataclass(frozen=True)
 class StudyDraft:
     """A study that is whole and checked, and not yet where it belongs."""
 
-    study: study.StudyFolder
+    study: StudyFolder
     home: Path
 
     def appear(self) -> None:
@@ -90,9 +212,9 @@ class StudyDraft:
             return
         if (self.home / SETTINGS).exists():
             raise InputError(f"{self.home}: there is a study already")
-        for name in (study.OUTCOME, study.SCORES):  # of a study that never appeared
+        for name in (OUTCOME, SCORES):  # of a study that never appeared
             (self.home / name).unlink(missing_ok=True)
-        names = {file.name for file in draft.iterdir()} - {study.SECRET, SETTINGS}
+        names = {file.name for file in draft.iterdir()} - {SECRET, SETTINGS}
         for name in (*sorted(names), SETTINGS):
             (draft / name).replace(self.home / name)
 
@@ -126,12 +248,12 @@ def _drafted(
         _refuse_telling(table, results, people, amounts=settings.outcome_kind == "amount")
     if scores is not None and not settings.design.active:
         raise InputError("scores are for active pairs, and the design has none; add some, such as: 10 active")
-    hidden = {study.OUTCOME: results, study.SCORES: None if scores is None else scores.table(ids)}
+    hidden = {OUTCOME: results, SCORES: None if scores is None else scores.table(ids)}
     draft = None
     try:
         draft = Path(tempfile.mkdtemp(prefix=prefix, suffix=".part", dir=beside))
         written = dict(_texts(settings, translations.words_in(settings, table))) | dict(texts or {})
-        _write(draft, written, table, hidden, secret or secrets.token_bytes(study.SECRET_BYTES))
+        _write(draft, written, table, hidden, secret or secrets.token_bytes(SECRET_BYTES))
         for name in sorted(pictures):
             content, _ = read_picture(beside_people, name)
             (draft / IMAGES).mkdir(exist_ok=True)
@@ -237,10 +359,108 @@ def _write(
 ) -> None:
     for name, text in texts.items():
         (draft / name).write_text(text, encoding="utf-8", newline="\n")
-    pq.write_table(people, draft / study.PEOPLE)
-    (draft / study.SECRET).touch(mode=0o600)
-    (draft / study.SECRET).write_bytes(secret)
+    pq.write_table(people, draft / PEOPLE)
+    (draft / SECRET).touch(mode=0o600)
+    (draft / SECRET).write_bytes(secret)
     for name, table in hidden.items():
         if table is not None:
             (draft / name).touch(mode=0o600)
             pq.write_table(table, draft / name)
+
+
+SAMPLE_OUTCOME = "two_year_recid"
+SAMPLE_FAVORABLE, SAMPLE_UNFAVORABLE = "no new arrest", "rearrested"
+"""The two outcomes, within two years; in the alphabet as 0 and 1 are, so that rates stay about arrests."""
+
+SAMPLE_COLUMNS = {
+    "age": ("Age", "years"),
+    "sex": ("Sex", ""),
+    "race": ("Ethnic group", ""),
+    "c_charge_degree": ("Current charge", ""),
+    "priors_count": ("Earlier adult offences", ""),
+    "juv_fel_count": ("Felonies as a minor", ""),
+    "juv_misd_count": ("Misdemeanours as a minor", ""),
+    "juv_other_count": ("Other offences as a minor", ""),
+}
+_CHARGES = {"F": "felony", "M": "misdemeanour"}
+_SEXES = {"Female": "female", "Male": "male"}
+
+_SAMPLE_CONSENT = """\
+# Before you begin
+
+This is a **sample study**. It shows how people can be asked what they consider fair, and what a model learns from their
+answers. Simulated people have answered it; whatever you answer stays in this copy of the study.
+
+You will see pairs of people who were arrested in Broward County, Florida, in 2013 and 2014, and say how a court should
+treat the two, compared with each other, when it decides who waits for the trial at home. The facts are from public
+records. You will not be shown their names, nor what became of them.
+
+## What is kept
+
+- Your answers, and what you write if you choose to write something.
+- When you answered, and how long it took.
+
+Your name and your IP address are not kept. The answers are seen by whoever runs this copy, and are used to show how a
+model changes when it has to follow them.
+
+## You decide
+
+Taking part is your own choice. You can stop at any time, and you can withdraw at any time: everything you answered is
+then deleted. You need not say why, and nothing bad follows from it for you.
+"""
+_SAMPLE_TASK = """\
+Someone has been arrested. Until the trial a court may **release** them, or keep them in **jail**. Some courts ask a
+model how likely someone is to be arrested again, and such a model treats some people better than others.
+
+You will see two people at a time, side by side: age, sex, ethnic group, what they are charged with, and what they
+were charged with before. A *felony* is a serious offence, a *misdemeanour* a lesser one.
+
+Say how the two should be treated, compared with each other. There are no right or wrong answers: we would like to
+know what **you** consider fair. Take as much time as you like.
+"""
+
+
+_SAMPLE_TEXTS = {CONSENT: _SAMPLE_CONSENT, TASK: _SAMPLE_TASK}
+
+
+def sample_people() -> tuple[pd.DataFrame, pd.Series]:
+    """The bundled COMPAS people and whether each was arrested again within two years, with values in words."""
+    people, outcome = load_compas()
+    worded = people.assign(c_charge_degree=people["c_charge_degree"].map(_CHARGES), sex=people["sex"].map(_SEXES))
+    return worded[list(SAMPLE_COLUMNS)], outcome.map({0: SAMPLE_FAVORABLE, 1: SAMPLE_UNFAVORABLE})
+
+
+def make_sample(home: Path, *, seed: int = 0) -> StudyFolder:
+    """Make the sample study in a new folder: 50 pairs for everyone, some shared, some shown again."""
+    return new_study(home, **_sample_arguments(seed))
+
+
+def drafted_sample(home: Path, *, seed: int = 0) -> AbstractContextManager[StudyDraft]:
+    """Make the same for a folder that is there already; it appears there when asked to."""
+    return drafted_study(home, **_sample_arguments(seed))
+
+
+def _sample_arguments(seed: int) -> dict[str, Any]:
+    """Arguments of `new_study` and `drafted_study` for the sample."""
+    people, outcome = sample_people()
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "people.csv"
+        people.assign(**{SAMPLE_OUTCOME: outcome}).to_csv(file, index_label="id")
+        people_file = PeopleFile.read(file, "id")
+    choices = {
+        "title": "Fair decisions before trial",
+        "question": "Until their trials, how should these two people be treated, compared with each other?",
+        "treated_well": "being released until the trial",
+        "pairs": 50,
+        "seed": seed,
+        "simulated": True,
+        "design": {"anchors": 8, "repeats": 4, "checks": 2},
+        "columns": [{"name": name, "label": label, "unit": unit} for name, (label, unit) in SAMPLE_COLUMNS.items()],
+    }
+    return {
+        "people": people_file,
+        "show": list(SAMPLE_COLUMNS),
+        "choices": choices,
+        "outcome": SAMPLE_OUTCOME,
+        "texts": _SAMPLE_TEXTS,
+    }

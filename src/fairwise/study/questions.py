@@ -13,7 +13,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from fairwise.study.languages import marked
+from fairwise.study.texts import marked
 from fairwise.study.toml import Input, Line, SettingsTable
 
 BETWEEN = "; "

@@ -1,9 +1,10 @@
-"""What an operator decides about a study: read from ``study.toml``, checked as a whole, never changed while it runs."""
+"""Settings of a study, read from ``study.toml`` and checked as a whole, and the stages that follow from them."""
 
 from __future__ import annotations
 
 import tomllib
 from collections import Counter
+from enum import StrEnum
 from os import PathLike
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -11,23 +12,25 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from fairwise.judgments import Answer
-from fairwise.study.arms import Arm, check_arms
-from fairwise.study.decisions import (
+from fairwise.study.deliberation import Deliberation
+from fairwise.study.design import (
+    KINDS,
     USUAL_MEANINGS,
     Amount,
+    Arm,
     Decision,
+    Design,
     OutcomeKind,
     OutcomeWords,
     best_first,
+    check_arms,
     check_decisions,
     kind_of,
     usual_meaning,
 )
-from fairwise.study.deliberation import Deliberation
-from fairwise.study.languages import SOURCE, available, language, marked
-from fairwise.study.mixture import KINDS, Design
-from fairwise.study.questions import MOST_QUESTIONS, Question
+from fairwise.study.questions import MOST_QUESTIONS, Question, asked
 from fairwise.study.recruitment import Recruitment, Relation
+from fairwise.study.texts import SOURCE, available, language, marked
 from fairwise.study.toml import (
     Contact,
     Input,
@@ -385,3 +388,65 @@ class StudySettings(SettingsFile):
 
 def _twice(values: list[str]) -> str | None:
     return next((value for value, count in Counter(values).items() if count > 1), None)
+
+
+class StudyState(StrEnum):
+    """What an operator decided last."""
+
+    OPEN = "open"
+    """People may begin and answer."""
+
+    PAUSED = "paused"
+    """Not for the time being."""
+
+    CLOSED = "closed"
+    """Not any more."""
+
+    def may_follow(self, state: str) -> bool:
+        """Whether a study in another state may come to this one; from closed there is no way back."""
+        return state not in (self, StudyState.CLOSED)
+
+
+class Stage(StrEnum):
+    """Where a participant is, as it is kept; everyone begins after they agreed."""
+
+    RELATION = "relation"
+    QUESTIONS = "questions"
+    """Those before the pairs; those after them are asked of whoever is at the pairs, when all are answered."""
+
+    TASK = "task"
+    CHECK = "check"
+    PRACTICE = "practice"
+    PAIRS = "pairs"
+    SECOND_LOOK = "second_look"
+    FINISHED = "finished"
+    SCREENED_OUT = "screened_out"
+
+
+ENDS = (Stage.FINISHED, Stage.SCREENED_OUT)
+"""Whoever is there has nothing to go on with."""
+
+ANSWERING = (Stage.PAIRS, Stage.SECOND_LOOK)
+"""Where answers are given, and from where one finishes."""
+
+_WAY = (Stage.RELATION, Stage.QUESTIONS, Stage.TASK, Stage.CHECK, Stage.PRACTICE, Stage.PAIRS)
+
+
+def first_stage(settings: StudySettings) -> Stage:
+    """Return where participants of this study begin."""
+    return next(stage for stage in _WAY if _wants(settings, stage))
+
+
+def stage_after(stage: Stage, settings: StudySettings) -> Stage:
+    """Return what comes next on the way to the pairs, also after a stage that was switched off meanwhile."""
+    return next(later for later in _WAY[_WAY.index(stage) + 1 :] if _wants(settings, later))
+
+
+def _wants(settings: StudySettings, stage: Stage) -> bool:
+    wanted = {
+        Stage.RELATION: bool(settings.relations),
+        Stage.QUESTIONS: bool(asked(settings.questions, "before")),
+        Stage.CHECK: settings.comprehension_check,
+        Stage.PRACTICE: settings.practice,
+    }
+    return wanted.get(stage, True)

@@ -1,4 +1,4 @@
-"""An operator's Markdown as HTML that is safe on a page: words, lists, tables and links, and nothing that acts."""
+"""Texts of a study: the languages that participants may read, Markdown that is safe on a page, and drafts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,21 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from fairwise.errors import InputError
-from fairwise.study.languages import Language, marked
+from fairwise.languages import SOURCE, Language, language_of, languages_of
+from fairwise.messages import marked
+
+__all__ = ["SOURCE", "Language", "available", "language", "marked"]
+
+
+def available() -> tuple[str, ...]:
+    """Codes of all languages that there are."""
+    return languages_of("fairwise.study")
+
+
+def language(code: str) -> Language:
+    """Return one of the available languages."""
+    return language_of("fairwise.study", code)
+
 
 LONGEST = 100_000
 _BLOCKS = {"h2", "h3", "h4", "h5", "h6", "p", "br", "hr", "pre", "blockquote", "ul", "ol", "li"}

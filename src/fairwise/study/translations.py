@@ -15,11 +15,10 @@ import tomlkit
 from pydantic import Field
 
 from fairwise.errors import InputError, some
-from fairwise.study.decisions import usual_meaning
-from fairwise.study.languages import language
+from fairwise.study.design import usual_meaning
 from fairwise.study.questions import Option
 from fairwise.study.settings import AnswerWords, StudySettings
-from fairwise.study.texts import TITLE_DRAFT
+from fairwise.study.texts import TITLE_DRAFT, language
 from fairwise.study.toml import Contact, Line, Plain, SettingsFile, SettingsTable, Text, Unit, read_toml, setting_line
 
 _WORDS = {

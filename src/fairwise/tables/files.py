@@ -1,15 +1,19 @@
-"""The one reader of tables: a file or a frame of any library, and where each of its rows is."""
+"""Users' tables: a file of any known format as a checked frame, and tables of people in it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from fairwise.errors import InputError, cut, some
+from fairwise.errors import InputError, quote, some
+from fairwise.tables.columns import DATE, NUMBER, Reading, kind_of, nearly, nearly_in_words
 from fairwise.tables.guarded import GuardedWork, is_guarding
 from fairwise.tables.parsing import (
     DAMAGES,
@@ -22,7 +26,7 @@ from fairwise.tables.parsing import (
     send_file,
     try_parquet,
 )
-from fairwise.tables.row_errors import Source, did_you_mean
+from fairwise.tables.rows import Source, encode, integers_or_texts, require_column, text_of
 
 HeaderCheck = Callable[[list[str]], None]
 _KINDS, _TEXT = {".csv", ".tsv", ".parquet", ".xlsx"}, {".csv", ".tsv"}
@@ -124,9 +128,255 @@ def _check_separator(path: Path, separator: str | None) -> None:
         raise InputError(f"{path}: sep={separator!r} is not allowed: give one character, such as ';' or '|'")
 
 
-def require_column(name: str, header: Sequence[str], where: str) -> None:
-    """Refuse a name that no column has, and say which there are."""
-    if name in header:
+# Tables of people.
+
+_WHOLE = r"^[+-]?(0|[1-9][0-9]{0,17})$"
+_DECIMAL_COMMA = r"^\s*[+-]?[0-9]+,[0-9]+\s*$"
+_NOTHING = pa.array(["", "na", "n/a", "nan", "null", "none", "."], pa.large_string())
+
+
+@dataclass(frozen=True, eq=False)
+class PeopleFile:
+    """Everyone in the file by id, with every column but the id; numbers where all cells of a column are numbers."""
+
+    table: pd.DataFrame
+    source: Source
+    notes: tuple[str, ...] = ()
+    """Cells that became missing because their column is read as numbers."""
+
+    @classmethod
+    def read(
+        cls,
+        path: Path,
+        id_column: str,
+        *needed: str,
+        separator: str | None = None,
+        decimal: str | None = None,
+        numeric: Sequence[str] = (),
+        na_values: Sequence[str] = (),
+    ) -> PeopleFile:
+        """Read a file of a table; ids must be there, each only once, and the columns that are needed.
+
+        Numbers are written as 1234.5, unless a `decimal` sign is given: then also as 1,234.5 or as 1.234,5. Cells that
+        are one of `na_values` are missing; in columns that are `numeric`, so is whatever is no number.
+        """
+
+        def check_header(header: list[str]) -> None:
+            for name in (id_column, *needed, *numeric):
+                require_column(name, header, str(path))
+
+        frame, source = read_table(path, check_header, separator=separator)
+        return cls.of(frame, source, id_column, decimal=decimal, numeric=numeric, na_values=na_values)
+
+    @classmethod
+    def of(
+        cls,
+        frame: pd.DataFrame,
+        source: Source,
+        id_column: str,
+        *,
+        decimal: str | None = None,
+        numeric: Sequence[str] = (),
+        na_values: Sequence[str] = (),
+    ) -> PeopleFile:
+        """Check a table that was read already."""
+        ids = column_of(frame, id_column, source)
+        codes, texts = encode(ids)
+        source.refuse(codes < 0, id_column, ids, "where an id must be; every person needs one")
+        again = pd.Series(codes).duplicated().to_numpy()
+        if again.any():
+            first = int(np.flatnonzero(codes == codes[again.argmax()])[0])
+            rule = f"is also the id at {source.place(first)}; every id must be there once"
+            source.refuse(again, id_column, ids, rule)
+        missing, reading = Reading(na_values=tuple(na_values)), Reading(tuple(numeric))
+        others = {name: typed(missing.read(frame[name]), decimal) for name in frame.columns if name != id_column}
+        for name, column in others.items():
+            _refuse_decimal_commas(name, column, source)
+        columns = {name: reading.read(column) for name, column in others.items()}
+        notes = []
+        for name in numeric:
+            lost = np.flatnonzero(columns[name].isna() & others[name].notna())
+            if len(lost):
+                example = f"the first is {quote(others[name].iloc[lost[0]])} ({source.place(int(lost[0]))})"
+                count = "1 value is no number and counts" if len(lost) == 1 else f"{len(lost):,} are none and count"
+                notes.append(f"Column {name!r}: {count} as missing; {example}.")
+        index = integers_or_texts(texts).take(codes).rename(id_column)
+        arrays = {name: column.array for name, column in columns.items()}
+        return cls(pd.DataFrame(arrays, index=index), source, tuple(notes))
+
+    def column(self, name: str) -> pd.Series:
+        """Return one column, or say which there are."""
+        return column_of(self.table, name, self.source)
+
+    def outcome(self, name: str, *, several: bool = False, of_more: str = "") -> pd.Series:
+        """Return an outcome of two values, or of ``several``, labelled as in the file.
+
+        ``of_more`` is what else is said where there are more than two and that is refused.
+        """
+        column = self.column(name)
+        missing = column.isna().to_numpy(dtype=bool)
+        self.source.refuse(missing, name, column.where(~missing, None), "where an outcome must be")
+        labels = pd.Index(column).unique()
+        if len(labels) != 2 and not (several and len(labels) > 2):
+            raise InputError(
+                f"{self.source.where(column=name)}: {len(labels)} different {_values(len(labels))} "
+                f"({some(labels.tolist())}); an outcome has two{of_more if len(labels) > 2 else ''}"
+            )
+        if pd.api.types.is_numeric_dtype(column.dtype) and all(float(label).is_integer() for label in labels):
+            return column.astype(np.int64)
+        return column
+
+    def groups(self, names: Sequence[str]) -> pd.DataFrame:
+        """Return columns as groups of people; those whose cell is empty are a group of their own."""
+        columns = pd.DataFrame({name: self.column(name) for name in names})
+        return columns.astype(object).where(columns.notna(), "(empty)").astype(str)
+
+    def features(
+        self, *, outcome: str | None = None, drop: Sequence[str] = (), only: Sequence[str] = ()
+    ) -> pd.DataFrame:
+        """Return the columns to learn from: all, or only some, without the outcome and those to drop."""
+        for name in (*drop, *only):
+            self.column(name)
+        chosen = [name for name in (only or self.table.columns) if name not in {outcome, *drop}]
+        if not all(name.strip() for name in chosen):
+            rule = "row numbers, perhaps, which are not to be learnt from; name it or take it out of the file"
+            raise InputError(f"{self.source.where()}: a column has no name ({rule})")
+        if not chosen:
+            raise InputError(f"{self.source.where()}: no column is left to learn from; found: {some(self.table)}")
+        return pd.DataFrame({name: _with_dates(self.table[name]) for name in chosen}, index=self.table.index)
+
+    def warnings(self, features: pd.DataFrame) -> list[str]:
+        """Return a sentence on each of these columns that is nearly all numbers or dates, but text for the rest."""
+        lines = []
+        for name, column in features.items():
+            if kind_of(column) != "category":
+                continue
+            codes, texts = pd.factorize(column.astype(object))
+            odd = nearly([str(text) for text in texts], np.bincount(codes[codes >= 0], minlength=len(texts)))
+            if odd is None:
+                continue
+            kind, others = odd
+            cells = np.flatnonzero(np.append(others, False)[codes])
+            words = nearly_in_words(str(name), kind, len(texts), len(cells), int((codes >= 0).sum()))
+            if not len(cells):
+                lines.append(f"{words} Some are in no calendar, such as a 30th of February: correct them.")
+                continue
+            place = f"{self.source.place(int(cells[0]))}, id {text_of(self.table.index[cells[0]])}"
+            few = ",".join(texts[others][:5].astype(str)) + (",…" if others.sum() > 5 else "")
+            numbers = f"; --numeric {name}: whatever is no number" if kind == "number" else ""
+            lines.append(
+                f"{words} The first is {texts[codes[cells[0]]]!r} ({place}). To make such values missing: --na-values "
+                f"{quote(few)}{numbers}."
+            )
+        return lines
+
+
+def _with_dates(column: pd.Series) -> pd.Series:
+    """Return text as dates if every cell is one, such as 2024-02-29 or 2024-02-29 12:30, or nothing."""
+    if not pd.api.types.is_string_dtype(column.dtype) or not column.notna().any():
+        return column
+    cells = pc.utf8_trim_whitespace(pa.array(column.dropna(), pa.large_string(), from_pandas=True))
+    if not pc.all(pc.match_substring_regex(cells, DATE)).as_py():
+        return column
+    try:
+        dates = pd.to_datetime(column.str.strip(), format="ISO8601", utc=True)
+    except ValueError:  # a 30th of February
+        return column
+    return dates.dt.tz_localize(None)
+
+
+def column_of(frame: pd.DataFrame, name: str, source: Source) -> pd.Series:
+    """Return the column of this name, or say which there are."""
+    require_column(name, [str(known) for known in frame.columns], source.where())
+    return frame[name]
+
+
+def label_written(text: str, labels: pd.Series, source: Source, column: str) -> object:
+    """Return the one of the outcome's labels that is written like this."""
+    by_text = {text_of(label): label for label in pd.Index(labels).unique().sort_values().tolist()}
+    if text not in by_text:
+        raise InputError(f"{source.where(column=column)}: {text!r} is not one of the outcomes {' and '.join(by_text)}")
+    return by_text[text]
+
+
+def typed(column: pd.Series, decimal: str | None = None) -> pd.Series:
+    """Return text as numbers if every cell is a number or nothing; empty cells are missing."""
+    if not pd.api.types.is_string_dtype(column.dtype):
+        return column.reset_index(drop=True)
+    if decimal is not None:
+        column = with_plain_numbers(column, decimal)
+    text = pc.utf8_trim_whitespace(pa.array(column, pa.large_string(), from_pandas=True))
+    filled = pc.if_else(pc.is_in(pc.utf8_lower(text), _NOTHING), None, text)
+    cells = filled.drop_null()
+    if len(cells) and pc.all(pc.match_substring_regex(cells, NUMBER)).as_py():
+        plain = pc.replace_substring(filled, "+", "", max_replacements=1)
+        if pc.all(pc.match_substring_regex(cells, _WHOLE)).as_py():
+            whole: pd.Series = plain.cast(pa.int64()).to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
+            return whole if filled.null_count else whole.astype(np.int64)
+        return pd.Series(plain.cast(pa.float64()).to_numpy(zero_copy_only=False))
+    return column.where(pc.not_equal(text, "").fill_null(False).to_numpy(zero_copy_only=False)).reset_index(drop=True)
+
+
+def _refuse_decimal_commas(name: str, column: pd.Series, source: Source) -> None:
+    """Numbers written 2,5 would be taken for words, one category each, and nobody would notice."""
+    if not pd.api.types.is_string_dtype(column.dtype):
         return
-    hint = did_you_mean(name.strip(), header)
-    raise InputError(f"{where}: there is no column {cut(repr(name))}{hint}; found: {some(header)}")
+    words = column.dropna()
+    commas = words.str.fullmatch(_DECIMAL_COMMA)
+    if commas.any() and (commas | words.str.strip().str.fullmatch(NUMBER)).all():
+        bad = column.index.isin(words.index[commas])
+        source.refuse(bad, name, column, "is a number with a comma; write 2.5, not 2,5")
+
+
+def _values(count: int) -> str:
+    return "value" if count == 1 else "values"
+
+
+# Numbers as spreadsheet programs of other countries write them, such as 1.234,5.
+
+DECIMALS: Mapping[str, str] = {".": "point", ",": "comma"}
+_OTHER = {".": ",", ",": "."}
+_NO_THOUSANDS = r"^[+-]?0,|,([0-9]{1,2}|[0-9]{4,})$"
+
+
+def detect_decimal(frame: pd.DataFrame) -> str:
+    """Return the comma if some column has numbers such as 2,5 that cannot be thousands, and else the point."""
+    columns = [cells for name in frame.columns if (cells := _cells(frame[name])) is not None]
+    with_commas = any(_all_match(cells, _number(",")) and _any_match(cells, _NO_THOUSANDS) for cells in columns)
+    return "," if with_commas else "."
+
+
+def with_plain_numbers(column: pd.Series, decimal: str) -> pd.Series:
+    """Return a column of text in which numbers written with this decimal sign are written as 1234.5.
+
+    Only where every cell is such a number, or empty; marks between thousands are taken out.
+    """
+    cells, other = _cells(column), _OTHER[decimal]
+    if cells is None or not _all_match(cells, _number(decimal)) or not _any_match(cells, r"[.,]"):
+        return column
+    text = pc.utf8_trim_whitespace(pa.array(column, pa.large_string(), from_pandas=True))
+    plain = pc.replace_substring(pc.replace_substring(text, other, ""), decimal, ".")
+    return pd.Series(plain.to_pandas(), index=column.index, dtype=column.dtype)
+
+
+def _number(decimal: str) -> str:
+    """The expression of a number with this decimal sign, perhaps with the other sign between thousands."""
+    point, group = (rf"\{sign}" for sign in (decimal, _OTHER[decimal]))
+    return rf"^[+-]?(0|[1-9][0-9]{{0,2}}({group}[0-9]{{3}})+|[1-9][0-9]*)({point}[0-9]+)?$"
+
+
+def _cells(column: pd.Series) -> pa.Array | None:
+    """The cells that are not empty; None if there are none, or if they are no text."""
+    if not pd.api.types.is_string_dtype(column.dtype):
+        return None
+    text = pc.utf8_trim_whitespace(pa.array(column, pa.large_string(), from_pandas=True).drop_null())
+    cells = text.filter(pc.not_equal(text, ""))
+    return cells if len(cells) else None
+
+
+def _all_match(cells: pa.Array, pattern: str) -> bool:
+    return bool(pc.all(pc.match_substring_regex(cells, pattern)).as_py())
+
+
+def _any_match(cells: pa.Array, pattern: str) -> bool:
+    return bool(pc.any(pc.match_substring_regex(cells, pattern)).as_py())

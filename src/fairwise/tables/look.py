@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +17,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fairwise.errors import InputError
-from fairwise.tables.columns import nearly
-from fairwise.tables.files import read_sent
-from fairwise.tables.frames import arrow_column
-from fairwise.tables.ids import text_of
-from fairwise.tables.parsing import send_file
-from fairwise.tables.people_file import typed
-from fairwise.tables.text_formats import UTF_8, found_decimal, found_encoding, found_separator, write_as_utf8
+from fairwise.tables.columns import arrow_column, nearly
+from fairwise.tables.files import detect_decimal, read_sent, typed
+from fairwise.tables.parsing import send_file, separator_of
+from fairwise.tables.rows import text_of
 
 LOOK, SAMPLE, TABLE = "look.json", "sample.parquet", "table"
 """Files that are written: what was seen, a few rows, and all rows as they were read."""
@@ -120,8 +119,8 @@ def _read(received: Path, file: Path, wanted: FileFormat) -> tuple[pd.DataFrame,
     """Put what was received into its place, as UTF-8 if it is text, and read it; also how it was read."""
     encoding = separator = ""
     if file.suffix in _TEXT:
-        encoding = wanted.encoding or found_encoding(received)
-        separator = wanted.separator or found_separator(received, encoding)
+        encoding = wanted.encoding or detect_encoding(received)
+        separator = wanted.separator or detect_separator(received, encoding)
     if encoding in ("", UTF_8):
         shutil.copyfile(received, file)
     else:
@@ -129,7 +128,7 @@ def _read(received: Path, file: Path, wanted: FileFormat) -> tuple[pd.DataFrame,
     table = file.with_name(TABLE)
     send_file(str(file), str(table), separator or None, _LEAST_BYTES + _TIMES_ITS_SIZE * file.stat().st_size)
     frame, _ = read_sent(table, file)
-    return frame, FileFormat(encoding, separator, wanted.decimal or found_decimal(frame))
+    return frame, FileFormat(encoding, separator, wanted.decimal or detect_decimal(frame))
 
 
 def _look(name: str, values: pd.Series[Any], most_labels: int) -> ColumnLook:
@@ -180,3 +179,58 @@ def _kept(values: pd.Series[Any], some: np.ndarray[Any, Any]) -> pa.Array:
         truths = texts.str.strip().str.lower().isin(_TRUTHS).all()
         return kept if truths else pa.array([None if pd.isna(text) else str(text) for text in values.iloc[some]])
     return kept
+
+
+# Encodings of files that spreadsheet programs save.
+
+UTF_8 = "utf-8"
+ENCODINGS: Mapping[str, str] = {
+    UTF_8: "UTF-8",
+    "cp1252": "Windows-1252 (Western Europe)",
+    "cp1250": "Windows-1250 (Central Europe)",
+    "cp1254": "Windows-1254 (Turkish)",
+    "cp1251": "Windows-1251 (Cyrillic)",
+    "utf-16": "UTF-16",
+}
+"""Encodings that files of spreadsheet programs have, with their names for people."""
+
+_BLOCK = 1 << 20
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def detect_encoding(file: Path) -> str:
+    """Return UTF-8 if that is what the bytes are, UTF-16 if they say so, and else what Windows uses in the West.
+
+    What is no text at all is left to those who read it as UTF-8, and say what it is.
+    """
+    decoder = codecs.getincrementaldecoder(UTF_8)()
+    with file.open("rb") as content:
+        start = content.read(_BLOCK)
+        if start[:2] in _UTF_16:
+            return "utf-16"
+        if b"\0" in start:
+            return UTF_8
+        content.seek(0)
+        try:
+            while block := content.read(_BLOCK):
+                decoder.decode(block)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return "cp1252"
+    return UTF_8
+
+
+def detect_separator(file: Path, encoding: str) -> str:
+    """Return what separates the cells of the first line that is not blank."""
+    with file.open(encoding="utf-8-sig" if encoding == UTF_8 else encoding, errors="replace") as lines:
+        return separator_of(next((line for line in iter(partial(lines.readline, _BLOCK), "") if line.strip()), ""))
+
+
+def write_as_utf8(file: Path, encoding: str, target: Path) -> None:
+    """Write the text of a file anew as UTF-8; lines stay where they are."""
+    try:
+        with file.open(encoding=encoding, newline="") as old, target.open("w", encoding=UTF_8, newline="") as new:
+            while block := old.read(_BLOCK):
+                new.write(block)
+    except UnicodeError as error:
+        raise InputError(f"{file}: cannot be read as {ENCODINGS[encoding]}: {error}") from None

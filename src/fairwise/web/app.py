@@ -31,7 +31,7 @@ from fairwise.store.errors import (
 )
 from fairwise.store.failures import NO_ROOM, FailedWrites, with_log_lines
 from fairwise.store.housekeeping import Housekeeper
-from fairwise.study.languages import marked
+from fairwise.study.texts import marked
 from fairwise.web.console.base import ConsolePages
 from fairwise.web.console.deliberation import DeliberationPages
 from fairwise.web.console.downloads import DownloadPages

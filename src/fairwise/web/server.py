@@ -30,8 +30,8 @@ from fairwise.store.places import (
     is_study,
 )
 from fairwise.web.app import Site
+from fairwise.web.connections import MOST_CONNECTIONS, Connection, LimitConnections
 from fairwise.web.console.login import setup_key
-from fairwise.web.protocol import MOST_CONNECTIONS, LimitedProtocol
 from fairwise.web.shared.host import Host
 from fairwise.web.studies import Studies
 
@@ -61,6 +61,11 @@ def app_from_environment() -> Site | Studies:
     if _SEVERAL in os.environ:
         return Studies(folder, database, prefix)
     return Site(folder, database_of(folder, database), prefix)
+
+
+def limited_app() -> LimitConnections:
+    """Return the app of a worker process with limits of connections."""
+    return LimitConnections(app_from_environment())
 
 
 def run_server(
@@ -99,9 +104,9 @@ def run_server(
         else:
             _announce(folder, database_of(folder, database), f"http://{address}:{taken}", prefix, announce)
         config = uvicorn.Config(
-            "fairwise.web.server:app_from_environment",
+            "fairwise.web.server:limited_app",
             factory=True,
-            http=LimitedProtocol,
+            http=Connection,  # type: ignore[arg-type]  # asyncio takes either kind of protocol
             ws="none",  # which would have limits of its own, or none
             host=host,
             port=taken,

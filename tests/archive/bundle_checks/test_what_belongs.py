@@ -22,7 +22,7 @@ from fairwise.store.recruitment import invite
 from fairwise.store.store import Store
 from fairwise.store.tables import consent_texts
 from fairwise.study.folder import StudyFolder
-from fairwise.study.signing import Keys
+from fairwise.study.recruitment import Keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable

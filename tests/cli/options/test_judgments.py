@@ -14,7 +14,7 @@ from fairwise.cli.options.judgments import ANSWERS, COLUMNS, SKIP, answer_map, c
 from fairwise.errors import InputError
 from fairwise.judgments import Answer, files, validation
 from fairwise.judgments.files import translate_answers
-from fairwise.tables.row_errors import Source
+from fairwise.tables.rows import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable

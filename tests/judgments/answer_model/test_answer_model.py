@@ -13,10 +13,9 @@ from scipy.stats import beta
 from fairwise import AnswerModel, Judgments
 from fairwise.errors import InputError, JudgmentsError
 from fairwise.judgments import Answer
-from fairwise.judgments.answer_model.choices import Choices, Normal, Scale, expected_probabilities, posterior, softmax
-from fairwise.judgments.answer_model.conformal import HeldOutAnswers
-from fairwise.judgments.answer_model.features import PeopleEncoder
-from fairwise.judgments.answer_model.lapses import Lapses, SaidRows
+from fairwise.judgments.answer_model.choices import Choices, Normal, expected_probabilities, posterior, softmax
+from fairwise.judgments.answer_model.encoding import PeopleEncoder, SaidRows, Scale
+from fairwise.judgments.answer_model.hierarchy import HeldOutAnswers, Lapses
 from fairwise.simulation import draw_pairs, draw_respondents, simulate_panel
 
 PEOPLE = pd.DataFrame(

@@ -20,9 +20,15 @@ from fairwise.errors import InputError
 from fairwise.judgments import Answer
 from fairwise.judgments.answer import PairDesign
 from fairwise.simulation import simulate_panel
-from fairwise.study.active import ActiveChooser, ParticipantAnswer, mean_over_pairs
-from fairwise.study.active.chooser import chances, expected_violation, uncertainty
-from fairwise.study.active.model import SeenPeople
+from fairwise.study.active import (
+    ActiveChooser,
+    ParticipantAnswer,
+    SeenPeople,
+    chances,
+    expected_violation,
+    mean_over_pairs,
+    uncertainty,
+)
 from fairwise.study.settings import TWO_ANSWERS
 
 if TYPE_CHECKING:

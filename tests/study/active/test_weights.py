@@ -14,8 +14,7 @@ import pytest
 
 from fairwise.judgments import Answer, Judgments
 from fairwise.judgments.answer import PairDesign
-from fairwise.study.active import ParticipantAnswer
-from fairwise.study.active.chooser import Situation, StudyChooser
+from fairwise.study.active import ParticipantAnswer, Situation, StudyChooser
 
 if TYPE_CHECKING:
     from collections.abc import Callable

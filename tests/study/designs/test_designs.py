@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from fairwise.errors import InputError
-from fairwise.study.designs import DifferingPairs, IdenticalPairs, Schedules, ShownPair
+from fairwise.study.schedules import DifferingPairs, IdenticalPairs, Schedules, ShownPair
 from fairwise.study.settings import ShownColumn, StudySettings
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from scipy.stats import chisquare
 from tests.support.examples import examples
 
 from fairwise.errors import InputError
-from fairwise.study.designs import Schedules, ShownPair
-from fairwise.study.designs.schedules import PAUSE
+from fairwise.study.schedules import PAUSE, Schedules, ShownPair
 from fairwise.study.settings import StudySettings
 
 COLUMNS = [{"name": "sex", "label": "Sex"}, {"name": "age", "label": "Age"}]

@@ -14,7 +14,7 @@ from tests.support.watching import take_part
 
 from fairwise.archive.verify import verify_bundle
 from fairwise.store import recruitment
-from fairwise.study.signing import Keys
+from fairwise.study.recruitment import Keys
 from fairwise.web.console.downloads import FILES
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from fairwise.store.housekeeping import Housekeeper
 from fairwise.store.jobs import all_jobs, end, note_participants, submit, take
 from fairwise.store.store import Store, snapshot
 from fairwise.store.tables import answers, appearances, events, metadata, participants
-from fairwise.study.signing import Keys
+from fairwise.study.recruitment import Keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -19,7 +19,7 @@ from fairwise.store import recruitment
 from fairwise.store.roster import Answers, PersonalDetails, answers_of
 from fairwise.store.tables import answers, events, participants
 from fairwise.study.quality import Flag
-from fairwise.study.signing import Keys
+from fairwise.study.recruitment import Keys
 from fairwise.web.console.overview import last_hour, whole_study
 from fairwise.web.console.participants import PAGE_SIZE, ParticipantFilter
 from fairwise.web.participant.base import COOKIE

@@ -21,7 +21,7 @@ from tests.support.watching import take_part
 from fairwise.store import recruitment
 from fairwise.store.quotas import SAME_ID
 from fairwise.store.tables import events, metadata
-from fairwise.study.signing import Keys
+from fairwise.study.recruitment import Keys
 from fairwise.web.console import recruitment as recruitment_pages
 from fairwise.web.console.recruitment import MOST_LINKS
 from fairwise.web.participant.base import COOKIE

@@ -15,7 +15,7 @@ from tests.support.someone import Someone
 from fairwise.store.fit_files import REPORTS, job_folder
 from fairwise.store.tables import participants
 from fairwise.store.votes import Option, cast, close_vote, decide, last_vote, open_vote
-from fairwise.study.tally import Rule
+from fairwise.study.deliberation import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

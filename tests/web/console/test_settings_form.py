@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from fairwise.study.arms import Arm
-from fairwise.study.decisions import Amount, Decision, OutcomeWords
-from fairwise.study.languages import available
+from fairwise.study.design import Amount, Arm, Decision, OutcomeWords
 from fairwise.study.questions import Question
 from fairwise.study.recruitment import Relation
 from fairwise.study.settings import ShownColumn, StudySettings
+from fairwise.study.texts import available
 from fairwise.study.toml import SettingError
 from fairwise.web.console.section import SettingsSection
 from fairwise.web.console.settings_form import FormField, value_at

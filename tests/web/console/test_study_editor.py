@@ -14,7 +14,7 @@ from tests.support.operating import Operating, operating
 
 from fairwise.store.study_state import set_state
 from fairwise.store.tables import events, participants
-from fairwise.study.arms import Arm
+from fairwise.study.design import Arm
 from fairwise.study.translations import Translation, words_in
 from fairwise.tables.files import read_parquet
 from fairwise.web.console.study_pages import ChangedMeanwhile, edited, version

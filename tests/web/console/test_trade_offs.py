@@ -21,7 +21,7 @@ from fairwise import Judgments, frontier
 from fairwise.results.fits import FrontierPoint, best_trade_offs
 from fairwise.store.fit_files import FRONTIER, Fitted, job_folder
 from fairwise.store.votes import LEAST_OPTIONS, MOST_OPTIONS, Option, last_vote
-from fairwise.study.languages import language
+from fairwise.study.texts import language
 from fairwise.web.console.fit_views import aims_of
 from fairwise.web.shared.vote_views import options_of
 

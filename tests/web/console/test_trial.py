@@ -20,7 +20,7 @@ from fairwise.store.operators import was_done
 from fairwise.store.study_state import Standing
 from fairwise.store.tables import events, invitations, participants
 from fairwise.study.recruitment import Recruitment, Relation
-from fairwise.study.stages import Stage, StudyState
+from fairwise.study.settings import Stage, StudyState
 from fairwise.web.console import overview
 from fairwise.web.console.overview import Step, checklist
 from fairwise.web.console.trial import TRIED, TrialPages

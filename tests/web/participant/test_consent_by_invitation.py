@@ -12,7 +12,7 @@ from fairwise.store import export
 from fairwise.store.recruitment import all_rooms, close_room, invitation, invite, open_room, revoke
 from fairwise.store.roster import roster
 from fairwise.store.tables import participants as table
-from fairwise.study.signing import Keys
+from fairwise.study.recruitment import Keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable

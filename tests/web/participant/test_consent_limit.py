@@ -12,7 +12,7 @@ from tests.support.visits import Visit, hidden, visiting
 
 from fairwise.store.recruitment import open_room
 from fairwise.store.tables import participants as table
-from fairwise.study.signing import Keys
+from fairwise.study.recruitment import Keys
 from fairwise.web.shared import attempts
 
 if TYPE_CHECKING:

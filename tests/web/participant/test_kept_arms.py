@@ -20,7 +20,7 @@ from fairwise.store.erasure import needs_cleaning
 from fairwise.store.store import Store
 from fairwise.store.tables import panel_groups, participants
 from fairwise.study.folder import SETTINGS, StudyFolder
-from fairwise.study.signing import Keys
+from fairwise.study.recruitment import Keys
 from fairwise.web.participant.base import COOKIE
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from fairwise.store import recruitment
 from fairwise.store.exclusions import IS_EXCLUDED, history
 from fairwise.store.quotas import SAME_ID
 from fairwise.store.tables import participants as table
-from fairwise.study.signing import Keys
+from fairwise.study.recruitment import Keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -26,8 +26,8 @@ from fairwise.store.questions import answers_of_number, keep
 from fairwise.store.store import Store
 from fairwise.store.tables import question_answers
 from fairwise.study.folder import StudyFolder
-from fairwise.study.signing import Keys
-from fairwise.study.stages import Stage
+from fairwise.study.recruitment import Keys
+from fairwise.study.settings import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

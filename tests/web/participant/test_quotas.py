@@ -16,10 +16,10 @@ from fairwise.store.errors import Full
 from fairwise.store.roster import roster
 from fairwise.store.store import Store
 from fairwise.store.tables import participants as table
-from fairwise.study.designs import ShownPair
-from fairwise.study.practice import check_questions
-from fairwise.study.signing import Keys
-from fairwise.study.stages import Stage
+from fairwise.study.cards import check_questions
+from fairwise.study.recruitment import Keys
+from fairwise.study.schedules import ShownPair
+from fairwise.study.settings import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable

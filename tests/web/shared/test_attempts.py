@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fairwise.store.errors import StoreUnavailable
-from fairwise.study.signing import Keys
+from fairwise.study.recruitment import Keys
 from fairwise.web.shared.attempts import FILE, OF_ONE_NAME, Attempts, login_limits
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from starlette.testclient import TestClient
 
 from fairwise.store.tables import metadata, participants
-from fairwise.study.languages import language
+from fairwise.study.texts import language
 from fairwise.web.app import Site
 from fairwise.web.shared.language_choice import LANGUAGE_COOKIE, preferred
 

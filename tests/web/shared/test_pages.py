@@ -9,10 +9,9 @@ import pytest
 from tests.support.every_page import ALICE, BELLA, Parsed, all_pages, card, pair, settings
 
 from fairwise.judgments import Answer
-from fairwise.study.cards import Card
-from fairwise.study.languages import available, language
-from fairwise.study.practice import MEANINGS, check_questions, practice_pair
+from fairwise.study.cards import MEANINGS, Card, check_questions, practice_pair
 from fairwise.study.settings import AnswerWords, StudySettings
+from fairwise.study.texts import available, language
 from fairwise.web.shared.pages import Pages
 from fairwise.web.shared.views import OwnPages, Pair, Receipt, Resume, ReviewPair
 

@@ -16,11 +16,10 @@ from fairwise.constraints.violations import Treatment
 from fairwise.judgments import Answer
 from fairwise.store.recruitment import Room
 from fairwise.study.cards import Card, Row
-from fairwise.study.languages import Language, language
+from fairwise.study.deliberation import Rule, Step, Turn
 from fairwise.study.questions import Question
 from fairwise.study.settings import StudySettings
-from fairwise.study.talking import Step, Turn
-from fairwise.study.tally import Rule
+from fairwise.study.texts import Language, language
 from fairwise.web.shared.forms import AskedQuestion
 from fairwise.web.shared.pages import Pages
 from fairwise.web.shared.templating import read_static_files

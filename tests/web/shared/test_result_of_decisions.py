@@ -10,8 +10,8 @@ from fairwise.constraints.violations import Treatment
 from fairwise.judgments import Answer
 from fairwise.results.fits import Absence
 from fairwise.study.cards import Card, Row
-from fairwise.study.languages import language
 from fairwise.study.settings import StudySettings
+from fairwise.study.texts import language
 from fairwise.web.shared.pages import Pages
 from fairwise.web.shared.views import PairResult, PanelResult, Result
 

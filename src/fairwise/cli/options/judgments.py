@@ -125,8 +125,7 @@ class JudgmentsOptions:
 
     def _attributes(self) -> pd.DataFrame | None:
         """What is known about the judges, if anything."""
-        from fairwise.tables.files import read_table
-        from fairwise.tables.people_file import column_of, typed
+        from fairwise.tables.files import column_of, read_table, typed
 
         if self.judges is None:
             return None
@@ -141,7 +140,7 @@ class JudgmentsOptions:
         """Refuse a file without the columns that are needed, and say how to name those that are there."""
         from fairwise.errors import some
         from fairwise.judgments.validation import REQUIRED
-        from fairwise.tables.files import require_column
+        from fairwise.tables.rows import require_column
 
         columns, fixed = column_map(self.map or ()), self._fixed()
         for theirs in columns.values():

@@ -208,7 +208,7 @@ def read_label_values(path: Path, labels: Iterable[object]) -> dict[object, floa
     """Read how good each label is from a CSV file with the columns label and value, read like a table's cells."""
     import pandas as pd
 
-    from fairwise.tables.people_file import typed
+    from fairwise.tables.files import typed
 
     rows, outcomes = read_decisions(path), list(labels)
     names = pd.Series([row["label"] for row in rows])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from fairwise.cli.options.learning import LearningOptions
     from fairwise.learning.large.table import LargeTable
-    from fairwise.tables.people_file import PeopleFile
+    from fairwise.tables.files import PeopleFile
 
 
 _option = partial(typer.Option, rich_help_panel="People")
@@ -52,7 +52,7 @@ class PeopleOptions:
 
     def read(self, used: tuple[str, ...] = (), *, several: bool = False, amounts: bool = False) -> TrainingPeople:
         """Read the table; the outcome is never among the columns to learn from. Those to be `used` must be there."""
-        from fairwise.tables.people_file import PeopleFile
+        from fairwise.tables.files import PeopleFile
 
         drop = names(self.drop)
         columns = (self.outcome, *drop, *used)
@@ -95,7 +95,7 @@ class TrainingPeople:
 
     def label(self, text: str | None) -> object:
         """Return the outcome's label that is written like this."""
-        from fairwise.tables.people_file import label_written
+        from fairwise.tables.files import label_written
 
         if text is None:
             return None

@@ -17,7 +17,7 @@ import pyarrow.types as kinds
 from numpy.typing import NDArray
 
 from fairwise.learning.oracles.base import IntArray
-from fairwise.tables.frames import has_ids
+from fairwise.tables.columns import has_ids
 
 
 class Block(ABC):

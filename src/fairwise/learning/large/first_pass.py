@@ -21,7 +21,7 @@ from fairwise.learning.oracles.base import ClassArray, FloatArray, IntArray
 from fairwise.learning.oracles.linear import RegressionTerms, pseudo_inverse
 from fairwise.learning.row_kernels import places_marked
 from fairwise.tables.columns import nearly, nearly_in_words
-from fairwise.tables.ids import encode, text_of
+from fairwise.tables.rows import encode, text_of
 
 if TYPE_CHECKING:
     from distributed import Client

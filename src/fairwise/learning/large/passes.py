@@ -21,8 +21,7 @@ import pyarrow.parquet as pq
 
 from fairwise.errors import InputError
 from fairwise.learning.large.blocks import ArrowBlock, Block, FrameBlock
-from fairwise.tables.columns import Reading
-from fairwise.tables.frames import to_pandas
+from fairwise.tables.columns import Reading, to_pandas
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -23,7 +23,7 @@ from fairwise.learning.labels import MOST_LABELS
 from fairwise.learning.large.blocks import Block
 from fairwise.learning.oracles.base import FloatArray, IntArray
 from fairwise.tables.columns import PLURALS, Kind, kind_of
-from fairwise.tables.ids import text_of
+from fairwise.tables.rows import text_of
 
 _TILE = 4000  # rows whose raw features fit into a processor's own cache; no power of two, or they would share places
 _FEW = 64  # so few raw features are multiplied column by column

@@ -21,9 +21,8 @@ import pyarrow.types as kinds
 from fairwise.errors import InputError, quote
 from fairwise.learning.large import passes
 from fairwise.learning.large.passes import FrameSpan, ParquetSpan, RowGroup, Span, default_client
-from fairwise.tables.columns import Reading
-from fairwise.tables.files import require_column
-from fairwise.tables.frames import to_pandas, used_columns
+from fairwise.tables.columns import Reading, to_pandas, used_columns
+from fairwise.tables.rows import require_column
 
 if TYPE_CHECKING:
     from distributed import Client

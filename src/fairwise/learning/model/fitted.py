@@ -40,7 +40,7 @@ from fairwise.learning.solvers.solution import Solution
 from fairwise.messages import Message
 from fairwise.results.certificate import Certificate
 from fairwise.results.simpler_models import Derandomization, Simplification
-from fairwise.tables.frames import to_pandas, used_columns
+from fairwise.tables.columns import to_pandas, used_columns
 
 if TYPE_CHECKING:
     from onnx import ModelProto

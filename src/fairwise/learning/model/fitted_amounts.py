@@ -22,7 +22,7 @@ from fairwise.learning.oracles.base import Classifiers, FloatArray
 from fairwise.learning.problem import mean_value
 from fairwise.results.certificate import Certificate
 from fairwise.results.simpler_models import Simplification
-from fairwise.tables.frames import to_pandas
+from fairwise.tables.columns import to_pandas
 
 if TYPE_CHECKING:
     from onnx import ModelProto

@@ -23,8 +23,7 @@ from fairwise.learning.oracles.linear import LinearClassifiers
 from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
 from fairwise.messages import Message
 from fairwise.results.fits import RuleText
-from fairwise.tables.columns import kind_of
-from fairwise.tables.frames import to_pandas
+from fairwise.tables.columns import kind_of, to_pandas
 
 if TYPE_CHECKING:
     from fairwise.learning.model.estimator_rules import EstimatorRule

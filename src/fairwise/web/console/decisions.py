@@ -12,15 +12,15 @@ from typing import Any
 
 from fairwise.errors import InputError
 from fairwise.study.cards import ID
-from fairwise.study.decisions import MOST_DECISIONS, Amount, Decision, OutcomeWords, check_outcome
+from fairwise.study.design import MOST_DECISIONS, Amount, Decision, OutcomeWords, check_outcome
 from fairwise.study.folder import OUTCOME, SETTINGS
-from fairwise.study.languages import marked
 from fairwise.study.new_study import readable
 from fairwise.study.settings import StudySettings
+from fairwise.study.texts import marked
 from fairwise.study.toml import Plain
 from fairwise.tables.files import read_parquet
 from fairwise.tables.look import ColumnLook
-from fairwise.tables.row_errors import Source
+from fairwise.tables.rows import Source
 from fairwise.web.console.section import SettingsSection, filled
 from fairwise.web.console.settings_form import Group, group_of
 from fairwise.web.shared.forms import Form, decimal_number

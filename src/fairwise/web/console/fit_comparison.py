@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from fairwise.numbers import in_100, share_difference
 from fairwise.results.fits import FitSummary
-from fairwise.study.decisions import Amount
-from fairwise.study.languages import Language, marked
+from fairwise.study.design import Amount
+from fairwise.study.texts import Language, marked
 
 MINUS = "\N{MINUS SIGN}"
 

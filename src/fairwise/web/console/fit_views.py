@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 from fairwise.errors import InputError
 from fairwise.results.fits import FrontierPoint, best_trade_offs
-from fairwise.study.decisions import Amount
+from fairwise.study.design import Amount
 from fairwise.study.fit_choices import ESTIMATORS, FitChoices
 from fairwise.study.folder import StudyFolder
-from fairwise.study.languages import Language, marked
+from fairwise.study.texts import Language, marked
 from fairwise.web.shared.forms import Form, decimal_number
 
 _RATES = {

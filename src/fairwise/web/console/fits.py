@@ -30,7 +30,7 @@ from fairwise.study.fit_choices import (
     outcome_labels,
 )
 from fairwise.study.folder import OUTCOME, StudyFolder
-from fairwise.study.languages import Language, marked
+from fairwise.study.texts import Language, marked
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.console.fit_comparison import compared
 from fairwise.web.console.fit_views import (

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from fairwise.errors import InputError
-from fairwise.study.arms import MOST_ARMS, Arm
-from fairwise.study.languages import language, marked
+from fairwise.study.design import MOST_ARMS, Arm
 from fairwise.study.questions import MOST_QUESTIONS, Question, asked
 from fairwise.study.recruitment import Relation
 from fairwise.study.settings import StudySettings
+from fairwise.study.texts import language, marked
 from fairwise.study.toml import Plain, SettingError
 from fairwise.web.console.section import SettingsSection, filled
 from fairwise.web.console.settings_form import FormField, Group, group_of

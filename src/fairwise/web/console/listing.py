@@ -13,8 +13,8 @@ from starlette.types import Scope
 
 from fairwise.store import operators
 from fairwise.store.errors import StoreUnavailable
-from fairwise.study.languages import marked
-from fairwise.study.stages import StudyState
+from fairwise.study.settings import StudyState
+from fairwise.study.texts import marked
 from fairwise.web.console.rendering import REFUSALS, REFUSED_OTHERWISE, Rendering
 from fairwise.web.shared.host import Host
 from fairwise.web.shared.language_choice import language_of

@@ -19,8 +19,8 @@ from fairwise.store import operators
 from fairwise.store.errors import LastOwner, NameTaken, NotLoggedIn
 from fairwise.store.operators import Operator, same_letters
 from fairwise.store.tables import ROLES
-from fairwise.study.languages import marked
-from fairwise.study.signing import Keys
+from fairwise.study.recruitment import Keys
+from fairwise.study.texts import marked
 from fairwise.web.console.base import COOKIE, ConsolePages, ConsoleRoute
 from fairwise.web.console.rendering import Rendering
 from fairwise.web.shared.attempts import Attempts, change_limits, login_limits

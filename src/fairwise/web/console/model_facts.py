@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 
 from fairwise.errors import InputError
-from fairwise.study.decisions import Amount, Decision
+from fairwise.study.design import Amount, Decision
 from fairwise.study.folder import StudyFolder
-from fairwise.tables.frames import bands, in_order, is_numeric
-from fairwise.tables.ids import text_of
+from fairwise.tables.columns import bands, in_order, is_numeric
+from fairwise.tables.rows import text_of
 from fairwise.web.console.turns import Turns
 from fairwise.web.shared.forms import Form, may_mean_thousands
 

@@ -28,9 +28,9 @@ from fairwise.store.operators import was_done
 from fairwise.store.quotas import finished_by_relation
 from fairwise.store.study_state import SECOND, Standing, standing
 from fairwise.study.folder import OUTCOME, StudyFolder
-from fairwise.study.languages import marked
 from fairwise.study.quality import NAMES
-from fairwise.study.stages import StudyState
+from fairwise.study.settings import StudyState
+from fairwise.study.texts import marked
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.console.study_pages import has_begun
 from fairwise.web.console.trial import TRIED

@@ -25,10 +25,10 @@ from fairwise.store.housekeeping import tidy_fits
 from fairwise.store.questions import answers_of_number
 from fairwise.store.recruitment import same_ids
 from fairwise.store.roster import OneParticipant, PersonalDetails, answers_of, claims, one_participant, personal_details
-from fairwise.study.languages import available, language, marked
 from fairwise.study.quality import EXPLAINED, NAMES, WORDS, flags
 from fairwise.study.recruitment import PANELS
-from fairwise.study.stages import Stage
+from fairwise.study.settings import Stage
+from fairwise.study.texts import available, language, marked
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.shared.forms import whole_number
 from fairwise.web.shared.watch import LEFT_AFTER, STATES, Person

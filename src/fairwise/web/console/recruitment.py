@@ -21,9 +21,8 @@ from starlette.responses import Response
 from fairwise.store import recruitment
 from fairwise.store.export import defused
 from fairwise.study.folder import StudyFolder
-from fairwise.study.languages import marked
-from fairwise.study.recruitment import PANELS, is_panel_id
-from fairwise.study.signing import Keys
+from fairwise.study.recruitment import PANELS, Keys, is_panel_id
+from fairwise.study.texts import marked
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.console.rendering import console_language
 from fairwise.web.shared.forms import whole_number

@@ -13,8 +13,8 @@ from fairwise.languages import SOURCE, Language, language_of, languages_of
 from fairwise.messages import marked, translated
 from fairwise.numbers import share_difference
 from fairwise.results.simpler_models import group_rule
-from fairwise.study.languages import language
 from fairwise.study.quality import Flag
+from fairwise.study.texts import language
 from fairwise.web.shared.security import StartPage
 from fairwise.web.shared.templating import templates_of
 

@@ -19,8 +19,8 @@ from starlette.routing import Route
 from fairwise.store.fit_files import REPORTS, Fitted
 from fairwise.store.jobs import Job, find_job, job_of_link, links_of, make_link, revoke_link
 from fairwise.store.votes import MOST_OPTIONS, ended_vote
-from fairwise.study.languages import marked
-from fairwise.study.signing import Keys
+from fairwise.study.recruitment import Keys
+from fairwise.study.texts import marked
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.console.rendering import Rendering, console_language
 from fairwise.web.console.votes import RULES

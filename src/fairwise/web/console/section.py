@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from fairwise.study.folder import SETTINGS, named
-from fairwise.study.languages import marked
 from fairwise.study.settings import StudySettings
+from fairwise.study.texts import marked
 from fairwise.study.toml import Plain, SettingError
 from fairwise.study.translations import KEYS, Translation
 from fairwise.web.console.settings_form import FormField, Group, group_of, put

@@ -8,15 +8,13 @@ from dataclasses import dataclass, replace
 from types import NoneType
 from typing import Any, get_args, get_origin
 
-from fairwise.study.arms import Arm
-from fairwise.study.decisions import Amount, Decision, OutcomeWords
 from fairwise.study.deliberation import Deliberation
-from fairwise.study.mixture import Design
+from fairwise.study.design import Amount, Arm, Decision, Design, OutcomeWords
 from fairwise.study.questions import Question
 from fairwise.study.recruitment import Recruitment, Relation
 from fairwise.study.settings import AnswerWords, ShownColumn, StudySettings
 from fairwise.study.toml import Input, Plain, SettingError, SettingsTable
-from fairwise.tables.ids import text_of
+from fairwise.tables.rows import text_of
 from fairwise.web.shared.forms import Form, decimal_number
 
 _TABLES: Mapping[str, type[SettingsTable]] = {

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import ClassVar
 
 from fairwise.study.deliberation import Deliberation
+from fairwise.study.design import OFFERED_KINDS
 from fairwise.study.folder import CONSENT, PEOPLE, SETTINGS, TASK, named
-from fairwise.study.languages import available, language, marked
-from fairwise.study.mixture import OFFERED_KINDS
 from fairwise.study.settings import AnswerWords, StudySettings
-from fairwise.study.texts import LONGEST, left_to_fill_in
+from fairwise.study.texts import LONGEST, available, language, left_to_fill_in, marked
 from fairwise.study.toml import Plain, without_empty
 from fairwise.study.translations import KEYS, Translation, draft_words, words_in
 from fairwise.tables.files import read_parquet

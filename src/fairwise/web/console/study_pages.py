@@ -27,11 +27,9 @@ from fairwise.store.study_state import set_state, standing
 from fairwise.store.tables import participants, study
 from fairwise.study.cards import ID, Card, cards_of
 from fairwise.study.folder import Edition, StudyFolder
-from fairwise.study.languages import language, marked
 from fairwise.study.questions import asked
-from fairwise.study.settings import StudySettings
-from fairwise.study.stages import StudyState
-from fairwise.study.texts import LONGEST, safe_html
+from fairwise.study.settings import StudySettings, StudyState
+from fairwise.study.texts import LONGEST, language, marked, safe_html
 from fairwise.study.toml import Plain, SettingError
 from fairwise.study.translations import translated
 from fairwise.web.console.base import ConsolePages, ConsoleRoute

@@ -19,17 +19,14 @@ from fairwise.simulation import draw_panel
 from fairwise.store import simulated
 from fairwise.store.store import claim
 from fairwise.store.study_state import set_state
-from fairwise.study.decisions import Amount, Decision
-from fairwise.study.languages import SOURCE, available, language, marked
-from fairwise.study.mixture import OFFERED_KINDS
-from fairwise.study.new_study import drafted_study, readable
-from fairwise.study.sample import drafted_sample
-from fairwise.study.settings import MOST_PAIRS, StudySettings
-from fairwise.study.stages import StudyState
+from fairwise.study.design import OFFERED_KINDS, Amount, Decision
+from fairwise.study.new_study import drafted_sample, drafted_study, readable
+from fairwise.study.settings import MOST_PAIRS, StudySettings, StudyState
+from fairwise.study.texts import SOURCE, available, language, marked
 from fairwise.study.toml import Plain
-from fairwise.tables.look import ColumnLook, FileFormat
+from fairwise.tables.files import DECIMALS
+from fairwise.tables.look import ENCODINGS, ColumnLook, FileFormat
 from fairwise.tables.parsing import SEPARATORS
-from fairwise.tables.text_formats import DECIMALS, ENCODINGS
 from fairwise.web.console import study_pages
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.console.decisions import KINDS, ROWS, decided, first_decided, with_suggestions

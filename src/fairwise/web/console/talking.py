@@ -10,8 +10,8 @@ from starlette.responses import HTMLResponse, Response
 
 from fairwise.store import recruitment, talking
 from fairwise.store.recruitment import Room
-from fairwise.study.languages import marked
-from fairwise.study.talking import FEWEST_COUNTED, Step, Turn
+from fairwise.study.deliberation import FEWEST_COUNTED, Step, Turn
+from fairwise.study.texts import marked
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.shared.language_choice import language_of
 from fairwise.web.shared.views import OnWall

@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from fairwise.store.export import defused
 from fairwise.store.operators import Event, TrailFilter, count_events, event_values, trail
-from fairwise.study.languages import marked
+from fairwise.study.texts import marked
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.shared.forms import whole_number
 

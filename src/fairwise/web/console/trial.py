@@ -7,7 +7,7 @@ import asyncio
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from fairwise.study.languages import marked
+from fairwise.study.texts import marked
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.console.rendering import Rendering
 from fairwise.web.shared.host import Host

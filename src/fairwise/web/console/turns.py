@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from weakref import WeakKeyDictionary
 
 from fairwise.errors import InputError
-from fairwise.study.languages import marked
+from fairwise.study.texts import marked
 
 MOST_WAITING = 4
 """Requests at a time, with the one whose program runs."""

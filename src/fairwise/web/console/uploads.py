@@ -14,16 +14,15 @@ import pandas as pd
 import pyarrow as pa
 
 from fairwise.errors import InputError
-from fairwise.study.decisions import MOST_DECISIONS
-from fairwise.study.languages import marked
-from fairwise.study.signing import Keys
-from fairwise.study.telling import telling_columns
-from fairwise.tables.files import read_parquet, read_sent
-from fairwise.tables.frames import arrow_column
+from fairwise.study.design import MOST_DECISIONS
+from fairwise.study.new_study import telling_columns
+from fairwise.study.recruitment import Keys
+from fairwise.study.texts import marked
+from fairwise.tables.columns import arrow_column
+from fairwise.tables.files import PeopleFile, read_parquet, read_sent, typed
 from fairwise.tables.guarded import HAS_PROCESSES, GuardedWork
 from fairwise.tables.look import LOOK, SAMPLE, TABLE, ColumnLook, FileFormat, look_at_people
-from fairwise.tables.people_file import PeopleFile, typed
-from fairwise.tables.row_errors import Source
+from fairwise.tables.rows import Source
 from fairwise.web.console.turns import Turns
 
 # Tables that were uploaded and of which no study was made yet: kept in the study's folder for some hours.

@@ -25,8 +25,8 @@ from fairwise.store.votes import (
     last_vote,
     open_vote,
 )
-from fairwise.study.languages import marked
-from fairwise.study.tally import FEWEST, Rule
+from fairwise.study.deliberation import FEWEST, Rule
+from fairwise.study.texts import marked
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.shared.vote_views import letter_of
 

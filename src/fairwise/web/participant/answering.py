@@ -21,10 +21,9 @@ from fairwise.store.errors import StoreUnavailable
 from fairwise.store.failures import with_log_lines
 from fairwise.store.store import Store
 from fairwise.store.writer import Joint
-from fairwise.study.active.chooser import Situation, StudyChooser
-from fairwise.study.active.model import ParticipantAnswer, written
+from fairwise.study.active import ParticipantAnswer, Situation, StudyChooser, written
 from fairwise.study.folder import StudyFolder
-from fairwise.study.signing import Keys
+from fairwise.study.recruitment import Keys
 
 
 class Answering:

@@ -23,10 +23,9 @@ from fairwise.store.participants import Participant
 from fairwise.store.quotas import Quotas
 from fairwise.store.study_state import FIRST, require_open, standing
 from fairwise.study.folder import Edition, StudyFolder
-from fairwise.study.languages import marked
-from fairwise.study.recruitment import filled
-from fairwise.study.signing import Keys
-from fairwise.study.stages import ANSWERING, ENDS, Stage, StudyState
+from fairwise.study.recruitment import Keys, filled
+from fairwise.study.settings import ANSWERING, ENDS, Stage, StudyState
+from fairwise.study.texts import marked
 from fairwise.web.participant.answering import Answering
 from fairwise.web.shared import views
 from fairwise.web.shared.forms import MOST_FIELDS, MOST_QUESTION_FIELDS, Form, read_form

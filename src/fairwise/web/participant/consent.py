@@ -19,7 +19,6 @@ from fairwise.store.errors import Full, NotInvited, NotListed, StoreProblem, Tak
 from fairwise.store.export import has_real_people
 from fairwise.store.recruitment import Room, find_room, invitation, read_code
 from fairwise.store.study_state import require_first_round
-from fairwise.study.languages import marked
 from fairwise.study.recruitment import (
     FORCED_AGENT,
     PANELS,
@@ -30,7 +29,8 @@ from fairwise.study.recruitment import (
     NotSigned,
     filled,
 )
-from fairwise.study.stages import ENDS, first_stage
+from fairwise.study.settings import ENDS, first_stage
+from fairwise.study.texts import marked
 from fairwise.web.participant.base import COOKIE, ParticipantPages, Services
 from fairwise.web.participant.panel import PanelDoor, Visitor, consent_subject, form_subject
 from fairwise.web.participant.talking import TalkingPages

@@ -10,9 +10,9 @@ from starlette.routing import Route
 
 from fairwise.store import participants
 from fairwise.store.quotas import choose_relation
-from fairwise.study.languages import marked
-from fairwise.study.practice import check_questions
-from fairwise.study.stages import Stage, stage_after
+from fairwise.study.cards import check_questions
+from fairwise.study.settings import Stage, stage_after
+from fairwise.study.texts import marked
 from fairwise.web.participant.base import ParticipantPages
 from fairwise.web.shared.forms import Form
 from fairwise.web.shared.views import TRIES

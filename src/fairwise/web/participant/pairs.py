@@ -22,10 +22,10 @@ from fairwise.store.quotas import lost_place, take_place
 from fairwise.store.study_state import FIRST, standing
 from fairwise.store.votes import has_voted, last_vote
 from fairwise.store.writer import Joint
-from fairwise.study.languages import marked
-from fairwise.study.pictures import names_of, read_picture
+from fairwise.study.cards import names_of, read_picture
 from fairwise.study.recruitment import PANELS, filled
-from fairwise.study.stages import Stage, StudyState
+from fairwise.study.settings import Stage, StudyState
+from fairwise.study.texts import marked
 from fairwise.web.participant.base import LONGEST_NONCE, ParticipantPages
 from fairwise.web.participant.onboarding import CHOOSE
 from fairwise.web.participant.questions import QuestionPages

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from fairwise.study.recruitment import PANELS, PARAMETER, Arrival, NotSigned, PanelKeys, Recruitment
-from fairwise.study.signing import Keys
+from fairwise.study.recruitment import PANELS, PARAMETER, Arrival, Keys, NotSigned, PanelKeys, Recruitment
 
 _log = logging.getLogger("fairwise")
 _CHECKED = "checked"

@@ -13,7 +13,7 @@ from fairwise.store import answers, questions
 from fairwise.store.errors import NotYet
 from fairwise.store.participants import Participant
 from fairwise.study.questions import Question, Refusal, asked
-from fairwise.study.stages import ANSWERING, Stage, stage_after
+from fairwise.study.settings import ANSWERING, Stage, stage_after
 from fairwise.web.participant.base import ParticipantPages
 from fairwise.web.participant.second_look import SecondLookPages
 from fairwise.web.shared.forms import MOST_QUESTION_FIELDS, asked_again, typed_in

@@ -20,10 +20,10 @@ from fairwise.store.errors import NotYet
 from fairwise.store.jobs import find_job
 from fairwise.store.study_state import Standing, standing
 from fairwise.store.votes import Vote
+from fairwise.study.deliberation import Ballot, is_ballot
 from fairwise.study.folder import OUTCOME
-from fairwise.study.languages import marked
-from fairwise.study.stages import Stage, StudyState
-from fairwise.study.tally import Ballot, is_ballot
+from fairwise.study.settings import Stage, StudyState
+from fairwise.study.texts import marked
 from fairwise.web.participant.base import ParticipantPages
 from fairwise.web.shared.forms import Form
 from fairwise.web.shared.language_choice import language_of

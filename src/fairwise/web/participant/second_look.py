@@ -19,9 +19,9 @@ from fairwise.store.answers import Appearance
 from fairwise.store.errors import NotYet
 from fairwise.store.participants import Participant
 from fairwise.study.cards import Card
-from fairwise.study.contradictions import Compared, Contradiction, contradictions
-from fairwise.study.designs import PairAnswer
-from fairwise.study.stages import Stage
+from fairwise.study.quality import Compared, Contradiction, contradictions
+from fairwise.study.schedules import PairAnswer
+from fairwise.study.settings import Stage
 from fairwise.web.participant.base import ParticipantPages, Services
 from fairwise.web.shared import views
 

@@ -19,9 +19,9 @@ from fairwise.store.deliberation import Opinion
 from fairwise.store.errors import ChangedTooOften, NotOpen, NotYet, Unknown
 from fairwise.store.participants import Participant
 from fairwise.store.study_state import FIRST, SECOND, Standing, require_open, standing
-from fairwise.study.arms import shows_reasons
-from fairwise.study.designs import PairAnswer
-from fairwise.study.stages import StudyState
+from fairwise.study.design import shows_reasons
+from fairwise.study.schedules import PairAnswer
+from fairwise.study.settings import StudyState
 from fairwise.web.participant.base import LONGEST_NONCE, ParticipantPages
 from fairwise.web.participant.onboarding import CHOOSE
 from fairwise.web.shared import views

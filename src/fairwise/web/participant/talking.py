@@ -16,9 +16,9 @@ from fairwise.store.errors import ChangedTooOften, Full, NotYet, Unknown
 from fairwise.store.quotas import take_place
 from fairwise.store.recruitment import Room, find_room, read_code
 from fairwise.store.talking import Talk, TwoPeople
-from fairwise.study.languages import marked
-from fairwise.study.stages import Stage
-from fairwise.study.talking import FEWEST_COUNTED, Step, Turn
+from fairwise.study.deliberation import FEWEST_COUNTED, Step, Turn
+from fairwise.study.settings import Stage
+from fairwise.study.texts import marked
 from fairwise.web.participant.base import ParticipantPages, Services
 from fairwise.web.participant.onboarding import CHOOSE
 from fairwise.web.shared import views

@@ -19,7 +19,7 @@ from typing import TypeVar
 from fairwise.store.errors import StoreUnavailable
 from fairwise.store.failures import FailedWrites
 from fairwise.store.operators import same_letters
-from fairwise.study.signing import Keys
+from fairwise.study.recruitment import Keys
 from fairwise.tables.output import create_private
 
 T = TypeVar("T")

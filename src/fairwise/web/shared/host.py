@@ -24,7 +24,7 @@ from fairwise.study.folder import (
     StudyFolder,
     read_secret,
 )
-from fairwise.study.signing import Keys
+from fairwise.study.recruitment import Keys
 from fairwise.tables.output import make_private, write_whole
 from fairwise.web.shared.attempts import FILE as ATTEMPTS
 from fairwise.web.shared.security import StartPage

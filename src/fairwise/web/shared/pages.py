@@ -8,11 +8,10 @@ from markupsafe import Markup
 
 from fairwise.judgments import Answer
 from fairwise.store.recruitment import Room
-from fairwise.study.arms import Arm
-from fairwise.study.cards import Card
+from fairwise.study.cards import Card, check_questions, practice_pair
+from fairwise.study.deliberation import Turn
+from fairwise.study.design import Arm
 from fairwise.study.folder import StudyFolder
-from fairwise.study.practice import check_questions, practice_pair
-from fairwise.study.talking import Turn
 from fairwise.web.shared.forms import AskedQuestion
 from fairwise.web.shared.templating import (
     StudyPages,

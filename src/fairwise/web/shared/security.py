@@ -16,7 +16,7 @@ from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from fairwise.study.signing import Keys
+from fairwise.study.recruitment import Keys
 
 # Bodies that never come to an end hold no place for ever.
 

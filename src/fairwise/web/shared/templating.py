@@ -16,15 +16,12 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from fairwise import templates
-from fairwise.study.arms import Arm
-from fairwise.study.cards import Card, Row
-from fairwise.study.decisions import usual_meaning
-from fairwise.study.languages import Language, language
-from fairwise.study.practice import MEANINGS
+from fairwise.study.cards import MEANINGS, Card, Row
+from fairwise.study.design import Arm, usual_meaning
 from fairwise.study.questions import LONGEST_NUMBER, LONGEST_TEXT
 from fairwise.study.recruitment import PANELS
 from fairwise.study.settings import StudySettings
-from fairwise.study.texts import safe_html
+from fairwise.study.texts import Language, language, safe_html
 from fairwise.web.shared.views import CLOSING_QUESTIONS, CONFIDENCE, LONGEST_CLOSING, LONGEST_WHY, OwnPages
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from pathlib import Path
 from fairwise.store import recruitment
 from fairwise.store.operators import Operator
 from fairwise.study.folder import OUTCOME, StudyFolder
-from fairwise.study.signing import Keys
+from fairwise.study.recruitment import Keys
 from fairwise.web.shared.host import Host
 
 PATH = "/admin/try"

@@ -19,10 +19,10 @@ from fairwise.store.fit_files import Fitted
 from fairwise.store.jobs import Job
 from fairwise.store.talking import InRoom
 from fairwise.study.cards import Card
+from fairwise.study.deliberation import Step, Turn
 from fairwise.study.folder import StudyFolder
-from fairwise.study.languages import marked
 from fairwise.study.recruitment import PANELS
-from fairwise.study.talking import Step, Turn
+from fairwise.study.texts import marked
 
 # What participants are asked beside the pairs, and how much and how often they may say.
 

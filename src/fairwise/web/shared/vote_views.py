@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fairwise.store.votes import Option
-from fairwise.study.languages import Language, marked
-from fairwise.study.tally import Rule
+from fairwise.study.deliberation import Rule
+from fairwise.study.texts import Language, marked
 
 RULES = {
     Rule.APPROVAL: marked("Tick every option that you find acceptable. The option that most people tick is chosen."),

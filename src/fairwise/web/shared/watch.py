@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
-from fairwise.judgments.agreement import Agreement, krippendorff_alpha
+from fairwise.judgments.reliability import Agreement, krippendorff_alpha
 from fairwise.store.engine import database_url, snapshot_engine
 from fairwise.store.errors import StoreUnavailable
 from fairwise.store.export import judgments
@@ -29,7 +29,7 @@ from fairwise.store.quotas import AnchorCoverage, Quotas, anchor_coverage
 from fairwise.store.roster import Answers, Outside, Progress, answers_of, outside, progress
 from fairwise.study.folder import StudyFolder
 from fairwise.study.quality import NAMES, Flag, flags
-from fairwise.study.stages import Stage
+from fairwise.study.settings import Stage
 
 # Agreement among all who answered so far: computed beside everything else, and not too often.
 

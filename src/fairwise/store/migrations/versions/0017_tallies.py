@@ -5,7 +5,7 @@ import json
 import sqlalchemy as sa
 from alembic import op
 
-from fairwise.study.tally import CastBallot, Rule, Tally
+from fairwise.study.deliberation import CastBallot, Rule, Tally
 
 revision = "0017"
 down_revision = "0016"

@@ -1,11 +1,18 @@
-"""Ids are the same when their canonical texts are, and nothing is guessed."""
+"""Ids are the same when their canonical texts are, nothing is guessed, and hints are short however long names are."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from fairwise.errors import TableError, some
-from fairwise.tables.ids import PeopleIds, encode, integers_or_texts, text_of
+from fairwise.errors import InputError, TableError, some
+from fairwise.tables import rows
+from fairwise.tables.rows import PeopleIds, did_you_mean, encode, integers_or_texts, require_column, text_of
 
 
 def test_a_whole_number_has_one_text_and_a_code_with_zeros_another() -> None:
@@ -68,3 +75,33 @@ def test_ids_that_a_float_may_have_merged_are_refused_and_others_are_kept() -> N
             whole = pd.Series([number, number + 1], dtype=dtype)
             assert encode(whole)[1].tolist() == [str(number), str(number + 1)]
             assert PeopleIds(pd.Index(whole)).positions(np.array([str(number + 1)], dtype=object)).tolist() == [1]
+
+
+def test_the_nearest_is_named_as_it_is_written() -> None:
+    assert did_you_mean("aeg", ["Age", "AGE", "town"]) == " (did you mean 'Age'?)"
+    assert did_you_mean("colour", ["Age", "town"]) == ""
+    assert did_you_mean("age", []) == ""
+
+
+def test_long_names_are_neither_compared_nor_shown_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two names of a hundred thousand characters, which a file may have, took minutes to compare."""
+    compare, pairs = difflib.get_close_matches, 0
+
+    def compared(word: str, known: Iterable[str], **how: Any) -> list[str]:
+        nonlocal pairs
+        names = list(known)
+        pairs += len(names)
+        assert all(len(text) <= 60 for text in (word, *names))
+        return compare(word, names, **how)
+
+    monkeypatch.setattr(rows, "get_close_matches", compared)
+    letters = "".join(map(chr, range(0x4E00, 0x9E00))) * 5
+    for name, known in ((letters, [letters[1:]]), ("age", [letters, *(f"c{k}" for k in range(100_000))])):
+        with pytest.raises(InputError) as caught:
+            require_column(name, known, "people.csv")
+        assert len(str(caught.value)) < 500
+    assert pairs < 1000
+
+
+def test_some_values_are_cut() -> None:
+    assert some(["x" * 100, 3]) == f"'{'x' * 56}..., 3"

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairwise.errors import InputError
-from fairwise.tables.frames import has_ids, indexed_by, to_pandas, used_columns
+from fairwise.tables.columns import has_ids, indexed_by, to_pandas, used_columns
 
 KINDS: dict[str, tuple[st.SearchStrategy[Any], Any, Any]] = {
     "integer": (st.integers(-(2**63), 2**63 - 1), pl.Int64, pa.int64()),

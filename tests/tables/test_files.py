@@ -14,9 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairwise.errors import InputError
-from fairwise.tables.files import read_table
+from fairwise.tables.files import PeopleFile, label_written, read_table, typed
 from fairwise.tables.parsing import read_plain
-from fairwise.tables.people_file import PeopleFile, label_written, typed
 
 PEOPLE = "id,age,town,good\n1,30,Aa,yes\n2,40,Be,no\n"
 
