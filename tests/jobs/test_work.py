@@ -15,7 +15,7 @@ from fairwise import Judgments
 from fairwise.constraints.violations import Treatment, TreatmentStatus, status_counts
 from fairwise.jobs import work
 from fairwise.jobs.fit_data import FitData
-from fairwise.jobs.steps import JobFolder, perform
+from fairwise.jobs.runner import JobFolder, perform
 from fairwise.jobs.work import fit
 from fairwise.judgments import Answer
 from fairwise.learning.estimator import PairwiseFairClassifier

@@ -175,7 +175,7 @@ def _with_learned(
     found: "Effects", model: "PairwiseFairClassifier", task: TrainingData, used: list[str], compared: tuple[str, ...]
 ) -> "Effects":
     """What people changed, and what that does to the model; the gap is of groups of the one column to compare."""
-    from fairwise.jobs.talking import with_learned
+    from fairwise.jobs.work import with_learned
 
     group = task.people.columns(compared)[compared[0]] if len(compared) == 1 else None
     with spinner("Learning from the answers before and after"):

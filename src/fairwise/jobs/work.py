@@ -1,4 +1,4 @@
-"""The computing of a fit: each function takes and returns all that it needs, perhaps on a worker of dask."""
+"""Computing of a fit: each function takes and returns all that it needs, perhaps on a worker of dask."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from fairwise import __version__
-from fairwise.auditing import AnswerBands, Effects, answer_bands, frontier, held_out_errors
+from fairwise.auditing import AnswerBands, Effects, answer_bands, effects, frontier, held_out_errors, learned_effects
+from fairwise.auditing.arms import ARM, CONTROL, IN_ROOMS
 from fairwise.auditing.decisions import chances, outcome_numbers, person_costs
 from fairwise.auditing.error_measure import is_of_amounts
 from fairwise.auditing.frontier import certified_row, followed_row
@@ -27,7 +28,7 @@ from fairwise.constraints.pairs import asked_rows
 from fairwise.constraints.violations import status_counts
 from fairwise.errors import InfeasibleError, InputError
 from fairwise.jobs.fit_data import MEANT, FitData
-from fairwise.jobs.talking import talking_did
+from fairwise.judgments import Judgments
 from fairwise.judgments.answer_model import AnswerModel
 from fairwise.languages import SOURCE
 from fairwise.learning.any_model import load_model
@@ -35,6 +36,7 @@ from fairwise.learning.estimator import PairwiseFairClassifier
 from fairwise.learning.regressor import PairwiseFairRegressor
 from fairwise.learning.settings import bounded_error, parity
 from fairwise.learning.solvers.progress import raise_interrupts
+from fairwise.messages import Message
 from fairwise.reporting import Findings, findings, write_report
 from fairwise.reporting.page import MOST_RULES, rule_texts
 from fairwise.reporting.words import words_in
@@ -47,15 +49,18 @@ from fairwise.tables.output import json_text
 
 if TYPE_CHECKING:
     from fairwise.auditing.error_measure import Model
+    from fairwise.jobs.fit_data import FitData
+    from fairwise.store.arm_tables import SecondRound
 
     Files = dict[str, bytes]
 
+
 STEPS = 10
 SPLITS = 3
-"""So many times the model is made anew from a part of the people, to be measured on the others."""
+"""Number of splits into people to learn from and people to measure on."""
 
 MOST_TOGETHER = 3
-"""So many participants are looked for whose absence together changes most."""
+"""Number of participants whose joint absence changes most."""
 
 _MOST_LISTED = 50
 _DAYS = 20
@@ -64,8 +69,8 @@ _CLOSE = 1e-6
 _one_thread = partial(threadpool_limits, 1)
 
 
-def meant(data: FitData) -> Files:
-    """The answers as asked for: each weighted by how likely it is meant, or with predicted ones beside them."""
+def weigh_answers(data: FitData) -> Files:
+    """Return the answers weighted by how likely they are meant, or with predicted ones added, as the settings say."""
     asked, judgments = data.settings, data.judgments
     with _one_thread(), tempfile.TemporaryDirectory() as folder:
         model = AnswerModel(random_state=0).fit(judgments)
@@ -79,7 +84,7 @@ def meant(data: FitData) -> Files:
 
 @raise_interrupts()  # half a search is no model that an operator asked for
 def fit(data: FitData) -> Files:
-    """The model and, beside it, what each answer costs."""
+    """Fit the model; return it with the price of each answer."""
     with _one_thread(), tempfile.TemporaryDirectory() as folder:
         model = _model(data).fit(data.people, data.outcome, judgments=data.judgments, sensitive_features=data.groups)
         if data.settings.deterministic and isinstance(model, PairwiseFairClassifier):
@@ -151,7 +156,7 @@ def _can_be_kept(curve: Callable[..., pd.DataFrame], eta: float) -> bool:
 
 
 def _bands(data: FitData, model: Model, points: list[tuple[float, float]]) -> AnswerBands | None:
-    """How far this moves with answers of another day; None of amounts, and where there are too many or too few."""
+    """Return the bands for answers of another day; None of amounts, and with too many or too few participants."""
     if is_of_amounts(model):
         return None
     if data.settings.deterministic or data.judgments.n_judges > MOST_LEFT_OUT:
@@ -167,7 +172,7 @@ def _bands(data: FitData, model: Model, points: list[tuple[float, float]]) -> An
 
 
 def frontier_etas(asked: float | None, loosest: float, own: float) -> tuple[list[float], int]:
-    """Where to look, from 0 to what the panel suffers if nobody listens, and which point is the fit itself.
+    """Return allowances from 0 to the mean excess without a budget, and the place of the fit itself among them.
 
     ``loosest`` is the mean excess of a model without a budget, ``own`` that of the fit. Where what was asked for limits
     nothing, the fit itself is one that listens to nobody, and the last point.
@@ -183,7 +188,7 @@ def frontier_etas(asked: float | None, loosest: float, own: float) -> tuple[list
 
 
 def influence(data: FitData, fitted: Files, progress: Callable[[int, int], None] | None = None) -> Files:
-    """What the model would be without each participant, each kind of them, and the few who change the error most."""
+    """Measure the model without each participant, each kind of them, and the few who change the error most."""
     given: dict[str, Any] = {} if data.groups is None else {"sensitive_features": data.groups}
     with _one_thread():
         model = _load_model(fitted)
@@ -192,10 +197,10 @@ def influence(data: FitData, fitted: Files, progress: Callable[[int, int], None]
         return {INFLUENCE: _json(asked.result(MOST_TOGETHER, progress=progress))}
 
 
-def talking(data: FitData) -> Effects:
-    """What people changed in a second round, of answers as they were given, and what that does to the model."""
+def compare_rounds(data: FitData) -> Effects:
+    """Compare both rounds, of answers as they were given, and the models learned from them."""
     with _one_thread():
-        return talking_did(data, _model(data))
+        return discussion_effects(data, _model(data))
 
 
 def artefacts(data: FitData, files: Files, held_out: HeldOutErrors | None, talked: Effects | None = None) -> Files:
@@ -327,3 +332,63 @@ def _contents(folder: str) -> Files:
 
 def _json(result: Result | Effects) -> bytes:
     return json_text(result.to_json(), indent=1).encode()
+
+
+NO_CONTROL = Message("No arm can be compared with, so talking cannot be told apart from being asked twice.")
+NOT_LEARNED = Message("What would be learned before and after cannot be compared for this kind of model.")
+_PANELS, _ASSIGNMENTS = 40, 99
+
+
+def discussion_effects(data: FitData, model: Model) -> Effects:
+    """Compare both rounds, and the models learned from them at the model's own gamma and eta."""
+    assert data.second_round is not None
+    found = effects_of(data.judgments, data.second_round)
+    if found.judges.empty:
+        return found
+    groups = data.groups.iloc[:, 0] if data.groups is not None and data.groups.shape[1] == 1 else None
+    arms = data.second_round.arms.reindex(data.judgments.judges)
+    if found.control is None:
+        arms = pd.DataFrame(index=arms.index)
+    answers = Judgments(data.judgments.frame, people=data.people, judge_attributes=arms)
+    return with_learned(found, model, data.people, data.outcome, answers, groups)
+
+
+def with_learned(
+    found: Effects,
+    model: Model,
+    people: pd.DataFrame,
+    outcome: pd.Series[Any],
+    answers: Judgments,
+    groups: pd.Series[Any] | None,
+) -> Effects:
+    """Add what would be learned before and after, or a note that this cannot be told of such a model."""
+    if isinstance(model, PairwiseFairRegressor):
+        return replace(found, notes=(*found.notes, NOT_LEARNED))
+    try:
+        learned = learned_effects(
+            model,
+            people,
+            outcome,
+            answers,
+            control=found.control,
+            groups=groups,
+            n_resamples=_PANELS,
+            n_draws=_ASSIGNMENTS,
+        )
+    except InputError:
+        return replace(found, notes=(*found.notes, NOT_LEARNED))
+    return replace(found, learned=learned)
+
+
+def effects_of(judgments: Judgments, second: SecondRound) -> Effects:
+    """Return what people changed, by arm; without answers of a control arm, only of everyone."""
+    known = second.arms.reindex(judgments.judges)
+    names = set() if ARM not in known else set(known[ARM].dropna())
+    control = next((name for name in (second.control, CONTROL) if name in names), None)
+    compared = control is not None and len(names) > 1
+    answers = Judgments(judgments.frame, judge_attributes=known if compared else pd.DataFrame(index=known.index))
+    found = effects(answers, control=control if compared else None, reasons=second.reasons)
+    if second.in_rooms:
+        found = replace(found, notes=(IN_ROOMS, *found.notes))
+    # Of several arms it would be wrong to say that there are no two.
+    return found if compared or len(names) < 2 else replace(found, notes=(*found.notes[:-1], NO_CONTROL))

@@ -202,7 +202,7 @@ def test_nobody_waits_longer_than_a_proxy_does(monkeypatch: pytest.MonkeyPatch) 
 def test_scores_load_what_is_slow_at_a_low_priority() -> None:
     """But not in the idle class, in which they would not end while the machine is busy: somebody waits for them."""
     program = (
-        "import os, sys; from fairwise.jobs import score; score.let_visitors_go_first();"
+        "import os, sys; from fairwise.jobs import score; score.lower_priority();"
         "print(os.nice(0), os.sched_getscheduler(0), {'numpy', 'pandas', 'pyarrow', 'sqlalchemy'} & sys.modules.keys())"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -10,7 +10,7 @@ import pytest
 from tests.support.fits import done_job
 from tests.support.operating import Operating, operating
 
-from fairwise.jobs.talking import effects_of
+from fairwise.jobs.work import effects_of
 from fairwise.judgments import Judgments
 from fairwise.messages import translated
 from fairwise.results.effects import CHECKS, HYPOTHESES
