@@ -14,7 +14,7 @@ from tests.support.readability import reading_ease
 from fairwise.errors import InputError
 from fairwise.reporting import Findings
 from fairwise.reporting.figures import draw_figures
-from fairwise.reporting.message import message
+from fairwise.reporting.first_page import message
 from fairwise.reporting.page import ANNEX, render
 from fairwise.reporting.words import ENGLISH, languages, words_in
 from fairwise.results.held_out import Baseline, HeldOutErrors

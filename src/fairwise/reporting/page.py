@@ -28,9 +28,8 @@ from fairwise.messages import marked
 from fairwise.numbers import share_difference
 from fairwise.reporting.annex_figures import SHARES, at_share, has_any, in_order
 from fairwise.reporting.figures import FEW_PEOPLE, MOST_GROUPS, draw_figures
-from fairwise.reporting.measures import ErrorWords, TreatmentWords
-from fairwise.reporting.message import affected, message
-from fairwise.reporting.words import ENGLISH, Words, capitalised, languages, words_in
+from fairwise.reporting.first_page import affected, message
+from fairwise.reporting.words import ENGLISH, ErrorWords, TreatmentWords, Words, capitalised, languages, words_in
 from fairwise.results.fits import Headline, ModelRuleTexts
 
 if TYPE_CHECKING:
@@ -287,7 +286,7 @@ def tables(findings: Findings) -> dict[str, pd.DataFrame]:
 
 
 def _with_words(findings: Findings) -> pd.DataFrame | None:
-    """Who gets which decision, by name and with how good it is."""
+    """Return who gets which decision, by name and with its value."""
     if findings.decisions is None:
         return None
     table, labels = findings.decisions, findings.labels
@@ -302,7 +301,7 @@ def csv_text(table: pd.DataFrame) -> str:
 
 
 def findings_in(findings: Findings, words: Words) -> Findings:
-    """The same findings with outcomes that have no words of their own, and the model's rules, in this language."""
+    """Return the findings with the model's rules, and outcomes without words of their own, in a language."""
     labels, guess = tuple(_outcomes(findings, words)), findings.guess_label
     told = dict(zip(findings.labels.words, labels, strict=True))  # two may have the same words
     return replace(
