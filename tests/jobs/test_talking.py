@@ -12,7 +12,7 @@ import pytest
 from tests.support.fitting import made_here, study_of, submitted
 from tests.support.rounds_on_store import PAIRS, TWO_ARMS, play_in_room, play_two_rounds
 
-from fairwise.auditing.arms import IN_ROOMS
+from fairwise.auditing.effects import IN_ROOMS
 from fairwise.jobs.work import NO_CONTROL, NOT_LEARNED, effects_of
 from fairwise.messages import translated
 from fairwise.results.effects import Effects

@@ -13,7 +13,7 @@ import pandas as pd
 
 from fairwise import notebook
 from fairwise.auditing import checks, tables
-from fairwise.auditing.arms import BLOCK
+from fairwise.auditing.effects import BLOCK
 from fairwise.auditing.intervals import AVERAGES, LEAST_JUDGES, LEAST_PAIRS, answer_means, has_design_weights, interval
 from fairwise.auditing.scores import (
     checked_groups,

@@ -10,9 +10,9 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from fairwise.auditing import checks
-from fairwise.auditing.arms import Assigned, control_arm, line_of, with_holm
 from fairwise.auditing.changes import Changes
-from fairwise.auditing.randomisation import Assignments, Difference
+from fairwise.auditing.effects import Assigned, control_arm
+from fairwise.auditing.randomisation import Assignments, Difference, line_of, with_holm
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
 from fairwise.judgments.table import MEASURED_ONLY
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fairwise.auditing.arms import Unit
+    from fairwise.auditing.effects import Unit
     from fairwise.auditing.panel_models import PanelModels
     from fairwise.learning.estimator import PairwiseFairClassifier
 

@@ -193,7 +193,7 @@ def _of_files(files: FileOptions, model: ModelOptions) -> _Given:
 
 
 def _of_study(folder: Path, database: str | None, model: ModelOptions) -> _Given:
-    from fairwise.auditing.arms import IN_ROOMS, ROOM
+    from fairwise.auditing.effects import IN_ROOMS, ROOM
     from fairwise.judgments import Judgments
     from fairwise.store.arm_tables import shown_reasons, silent_arm
     from fairwise.store.export import judges, judgments

@@ -19,8 +19,8 @@ from threadpoolctl import threadpool_limits
 
 from fairwise import __version__
 from fairwise.auditing import AnswerBands, Effects, answer_bands, effects, frontier, held_out_errors, learned_effects
-from fairwise.auditing.arms import ARM, CONTROL, IN_ROOMS
 from fairwise.auditing.decisions import chances, outcome_numbers, person_costs
+from fairwise.auditing.effects import ARM, CONTROL, IN_ROOMS
 from fairwise.auditing.error_measure import is_of_amounts
 from fairwise.auditing.frontier import certified_row, followed_row
 from fairwise.auditing.influence import Influence
