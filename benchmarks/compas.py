@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
-from fairwise.constraints.budgets import panel_budget
-from fairwise.constraints.pairs import PairRows
+from fairwise.constraints.pairs import PairRows, panel_budget
 from fairwise.datasets import load_compas
 from fairwise.learning.deduplication import merge_equal
 from fairwise.learning.encoding import TableEncoder

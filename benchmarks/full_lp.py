@@ -14,8 +14,7 @@ from benchmarks import compas
 from benchmarks.exact_trees import all_stumps
 from benchmarks.rivals import Duel, Measured, median_times_faster
 from benchmarks.row import Row, median_seconds, table
-from fairwise.constraints.budgets import panel_budget
-from fairwise.constraints.pairs import PairRows
+from fairwise.constraints.pairs import PairRows, panel_budget
 from fairwise.learning.deduplication import merge_equal
 from fairwise.learning.encoding import TableEncoder
 from fairwise.learning.problem import Problem

@@ -16,8 +16,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.memory import GIB, own_peak
 from benchmarks.row import Row, seconds
 from fairwise import Judgments, PairwiseFairClassifier
-from fairwise.constraints.budgets import panel_budget
-from fairwise.constraints.pairs import PairRows
+from fairwise.constraints.pairs import PairRows, panel_budget
 from fairwise.datasets import make_people
 from fairwise.learning.deduplication import merge_equal
 from fairwise.learning.encoding import TableEncoder

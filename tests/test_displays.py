@@ -17,7 +17,7 @@ from matplotlib import pyplot as plt
 from matplotlib.colors import to_hex
 from sklearn.linear_model import LogisticRegression
 
-from fairwise import Judgments, PairwiseFairClassifier, extras, frontier
+from fairwise import Judgments, PairwiseFairClassifier, frontier, loading
 from fairwise import audit as audit_of
 from fairwise.datasets import make_people
 from fairwise.displays import AuditDisplay, FrontierDisplay, JudgmentPricesDisplay
@@ -207,7 +207,7 @@ def test_a_report_stays_light_whatever_style_is_in_use(study: dict[str, Any]) ->
 
 
 def test_without_matplotlib_the_extra_is_named(study: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(extras.EXTRAS, "report", ("no_such_matplotlib",))
+    monkeypatch.setitem(loading.EXTRAS, "report", ("no_such_matplotlib",))
     with pytest.raises(
         MissingExtraError, match=r"JudgmentPricesDisplay needs the extra report .*pip install 'fairwise"
     ):

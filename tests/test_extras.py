@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fairwise import extras
+from fairwise import loading
 from fairwise.errors import MissingExtraError
 
 ROOT = Path(__file__).parents[1]
@@ -38,7 +38,7 @@ from fairwise import *
 def without_extras(code: str) -> subprocess.CompletedProcess[str]:
     """Run code where nothing is installed but what the learner needs."""
     # typer brings pydantic and rich brings markdown_it, whoever asks for them
-    hidden = {module for modules in extras.EXTRAS.values() for module in modules} - {"pydantic", "markdown_it"}
+    hidden = {module for modules in loading.EXTRAS.values() for module in modules} - {"pydantic", "markdown_it"}
     program = HIDE.format(hidden=sorted(hidden)) + code
     return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=ROOT)
 
@@ -95,16 +95,16 @@ def test_what_mlflow_needs_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_message_counts_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extras, "EXTRAS", {"some": ("sys", "no_such_a", "no_such_b", "no_such_c")})
+    monkeypatch.setattr(loading, "EXTRAS", {"some": ("sys", "no_such_a", "no_such_b", "no_such_c")})
     with pytest.raises(MissingExtraError, match=r"A thing needs the extra some \(no_such_a, no_such_b and 1 more"):
-        extras.require("some", "A thing")
-    monkeypatch.setattr(extras, "EXTRAS", {"some": ("sys",)})
-    extras.require("some", "A thing")
+        loading.require("some", "A thing")
+    monkeypatch.setattr(loading, "EXTRAS", {"some": ("sys",)})
+    loading.require("some", "A thing")
 
 
 def test_every_extra_is_offered() -> None:
     offered = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert set(extras.EXTRAS) | {"all", "dev"} == set(offered["optional-dependencies"])
+    assert set(loading.EXTRAS) | {"all", "dev"} == set(offered["optional-dependencies"])
     assert len(offered["dependencies"]) <= 15
 
 
@@ -113,4 +113,4 @@ def test_the_readme_names_every_extra() -> None:
     named = set(
         re.findall(r"^\| `(\w+)` \|", readme.partition("| extra | adds |")[2].partition("\n\n")[0], re.MULTILINE)
     )
-    assert named == set(extras.EXTRAS) | {"all"}
+    assert named == set(loading.EXTRAS) | {"all"}

@@ -20,10 +20,10 @@ from fairwise.auditing.frontier import Curve, frontier
 from fairwise.auditing.prices import spread_over_pairs
 from fairwise.auditing.scores import binary_classes, second_class_probability
 from fairwise.errors import InputError
-from fairwise.extras import require
 from fairwise.judgments import Judgments
 from fairwise.judgments.table import are_simulated
 from fairwise.judgments.validation import as_people
+from fairwise.loading import require
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

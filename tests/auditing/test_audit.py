@@ -15,8 +15,7 @@ from tests.support.examples import examples
 
 from fairwise import PairwiseFairClassifier
 from fairwise.auditing import audit
-from fairwise.constraints.budgets import attribute_budgets, judge_budgets
-from fairwise.constraints.pairs import PairRows
+from fairwise.constraints.pairs import PairRows, attribute_budgets, judge_budgets
 from fairwise.errors import InputError
 from fairwise.judgments import Answer, Judgments
 

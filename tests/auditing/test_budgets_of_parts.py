@@ -21,7 +21,7 @@ from fairwise.simulation import draw_pairs, simulate_panel
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fairwise.constraints.budgets import Budget
+    from fairwise.constraints.pairs import Budget
 
 CASES = 200
 RELATIONS = ("affected", "expert", "family")

@@ -17,7 +17,7 @@ from fairwise.auditing.held_out import answer_index
 from fairwise.auditing.splits import mean_interval, splits
 from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
-from fairwise.results.held_out import HeldOutErrors
+from fairwise.results.certificate import HeldOutErrors
 
 KINDS = 12
 

@@ -17,7 +17,7 @@ from tests.support.two_rounds import (
 )
 
 from fairwise.bots.browser import Page, SeenOpinion
-from fairwise.bots.return_visits import read_links, write_links
+from fairwise.bots.participant import read_links, write_links
 from fairwise.errors import InputError
 from fairwise.judgments.answer import orient
 from fairwise.simulation import SecondThoughts
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from fairwise.bots.participant import BotRun
-    from fairwise.bots.return_visits import BotReturn
+    from fairwise.bots.participant import BotReturn, BotRun
     from fairwise.study.folder import StudyFolder
 
 PEOPLE = 8

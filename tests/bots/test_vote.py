@@ -13,7 +13,7 @@ from tests.support.served import listening
 from tests.support.two_rounds import beside, play_first_round, two_armed_study
 
 from fairwise.bots.browser import checked_address
-from fairwise.bots.return_visits import preferred, vote
+from fairwise.bots.participant import preferred, vote
 from fairwise.errors import InputError
 from fairwise.store import votes
 from fairwise.store.tables import jobs

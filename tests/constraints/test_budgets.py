@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairwise.constraints.budgets import Budget, attribute_budgets, judge_budgets, panel_budget
-from fairwise.constraints.pairs import PairRows
+from fairwise.constraints.pairs import Budget, PairRows, attribute_budgets, judge_budgets, panel_budget
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
 

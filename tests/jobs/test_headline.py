@@ -22,7 +22,7 @@ from fairwise.jobs.work import SPLITS
 from fairwise.learning.any_model import load_model
 from fairwise.learning.estimator import PairwiseFairClassifier
 from fairwise.learning.regressor import PairwiseFairRegressor
-from fairwise.results.held_out import HeldOutErrors
+from fairwise.results.certificate import HeldOutErrors
 from fairwise.store.export import judges, judgments
 from fairwise.store.fit_files import MODEL, REPORT, SCORES, SUMMARY, Fitted, job_folder
 from fairwise.store.store import Store

@@ -12,8 +12,7 @@ import pytest
 from scipy.optimize import linprog
 from tests.support.finite_oracle import FiniteClassOracle
 
-from fairwise.constraints.budgets import judge_budgets, panel_budget
-from fairwise.constraints.pairs import PairRows
+from fairwise.constraints.pairs import PairRows, judge_budgets, panel_budget
 from fairwise.judgments import Answer, Judgments
 from fairwise.learning.problem import Points, Problem
 

@@ -22,8 +22,8 @@ from sklearn.pipeline import make_pipeline
 from tests.support.finite_oracle import FiniteClassOracle
 
 from fairwise import Judgments, PairwiseFairClassifier
-from fairwise.constraints.budgets import Budget
 from fairwise.constraints.groups import GroupRows
+from fairwise.constraints.pairs import Budget
 from fairwise.errors import InputError
 from fairwise.learning.problem import Points, Problem
 from fairwise.learning.solvers.column_generation import ColumnGeneration

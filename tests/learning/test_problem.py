@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from fairwise.constraints.budgets import Budget, judge_budgets, panel_budget
+from fairwise.constraints.pairs import Budget, judge_budgets, panel_budget
 from fairwise.learning.deduplication import merge_equal
 from fairwise.learning.problem import Problem
 

@@ -11,8 +11,7 @@ from replication.dynamics import Recorder, play_and_measure, replay
 from scipy.optimize import linprog
 from tests.support.finite_oracle import FiniteClassOracle, ListedClassifiers
 
-from fairwise.constraints.budgets import panel_budget
-from fairwise.constraints.pairs import PairRows
+from fairwise.constraints.pairs import PairRows, panel_budget
 from fairwise.judgments import Judgments
 from fairwise.learning.oracles.base import Oracle
 from fairwise.learning.oracles.descent import DescentOracle

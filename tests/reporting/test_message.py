@@ -17,7 +17,7 @@ from fairwise.reporting.figures import draw_figures
 from fairwise.reporting.first_page import message
 from fairwise.reporting.page import ANNEX, render
 from fairwise.reporting.words import ENGLISH, languages, words_in
-from fairwise.results.held_out import Baseline, HeldOutErrors
+from fairwise.results.certificate import Baseline, HeldOutErrors
 
 READABLE = 50
 

@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 
 from fairwise.bots.browser import checked_address
-from fairwise.bots.participant import BotRun, play
-from fairwise.bots.return_visits import BotReturn, come_back
+from fairwise.bots.participant import BotReturn, BotRun, come_back, play
 from fairwise.simulation import SecondThoughts, draw_respondents
 from fairwise.store import deliberation, reasons
 from fairwise.store.engine import database_url, writing_engine

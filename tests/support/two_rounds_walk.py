@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
     from tests.support.tutorial_reader import Look
 
-    from fairwise.bots.return_visits import BotReturn
+    from fairwise.bots.participant import BotReturn
     from fairwise.study.folder import StudyFolder
 
 BOTS = 11

@@ -1,5 +1,5 @@
 """What leaves and comes back as a whole: bundles and backups."""
 
-from fairwise.extras import require
+from fairwise.loading import require
 
 require("study", "A study")

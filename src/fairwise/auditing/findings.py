@@ -30,9 +30,8 @@ if TYPE_CHECKING:
     from fairwise.constraints.pairs import FloatArray
     from fairwise.judgments import Judgments
     from fairwise.learning.model.rules import ModelRules
-    from fairwise.results.certificate import Certificate
+    from fairwise.results.certificate import Certificate, HeldOutErrors
     from fairwise.results.fits import JudgeInfluence
-    from fairwise.results.held_out import HeldOutErrors
 
 
 KEY = ["judge", "a", "b", "answer"]
@@ -143,7 +142,7 @@ class Findings:
     @property
     def simulated(self) -> bool:
         """Whether all judges are simulated: the report and each of its figures then say so."""
-        return 0 < self.panel.n_judges == self.panel.n_simulated
+        return self.panel.all_simulated
 
     @property
     def headline(self) -> Headline:

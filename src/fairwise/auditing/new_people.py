@@ -16,7 +16,7 @@ from fairwise.auditing.prices import plain_clone
 from fairwise.auditing.splits import mean_interval, refit_all, splits
 from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
-from fairwise.results.held_out import Baseline, HeldOutErrors
+from fairwise.results.certificate import Baseline, HeldOutErrors
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,8 +14,7 @@ import pandas as pd
 
 from fairwise.auditing.leave_out import params_of
 from fairwise.auditing.pool_solving import promising, searched
-from fairwise.constraints.budgets import Budget
-from fairwise.constraints.pairs import price_table
+from fairwise.constraints.pairs import Budget, price_table
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
 from fairwise.learning.preparation import PreparedFit, prepare

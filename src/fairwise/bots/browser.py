@@ -26,26 +26,26 @@ _COLLECTED = {"h1", "th", "td", "dd", "textarea"}
 
 @dataclass
 class PageForm:
-    """Where to send it, what is in it before anything is chosen, and what can be pressed."""
+    """Form of a page: its address, initial fields and buttons."""
 
     action: str
     fields: dict[str, str] = field(default_factory=dict)
     """Hidden fields and texts."""
 
     options: dict[str, list[str]] = field(default_factory=dict)
-    """What can be chosen, by the name of the field; of a list to choose from only its name."""
+    """Options by the name of the field; of a select list only its name."""
 
     buttons: list[tuple[str, str]] = field(default_factory=list)
     """Name and value of those that send something."""
 
     def values_of(self, name: str) -> list[str]:
-        """What the buttons of this name stand for."""
+        """Return the values of the buttons with this name."""
         return [value for button, value in self.buttons if button == name]
 
 
 @dataclass
 class SeenOpinion:
-    """How many others gave an answer, and how many reasons for it can be read."""
+    """Number of others who gave an answer, and number of reasons on the page."""
 
     count: int
     reasons: int = 0
@@ -53,19 +53,19 @@ class SeenOpinion:
 
 @dataclass
 class Page:
-    """What matters of one page."""
+    """Content of one page."""
 
     heading: str = ""
     forms: list[PageForm] = field(default_factory=list)
-    """Only those that change something."""
+    """Forms that change something."""
 
     links: list[str] = field(default_factory=list)
     cards: list[SeenCard] = field(default_factory=list)
     first: str = ""
-    """In a second round: what one said in the first."""
+    """Own answer of the first round, in a second round."""
 
     others: dict[str, SeenOpinion] = field(default_factory=dict)
-    """In a second round: what the page shows of others, by their answer."""
+    """Answers of others on the page, in a second round."""
 
     receipt: str = ""
     is_end: bool = False
@@ -88,7 +88,7 @@ class _Reader(HTMLParser):
         self._form: PageForm | None = None
         self._opinion: SeenOpinion | None = None
         self._people: list[list[tuple[str, str]]] | None = None
-        """What the table of people says of each of them so far."""
+        """Cells of the table of people, so far."""
 
         self._text: list[str] | None = None
         self._textarea, self._label, self._column = "", "", 0
@@ -182,7 +182,7 @@ def _add(form: PageForm, tag: str, attributes: dict[str, str]) -> None:
 
 
 def squeezed(text: str) -> str:
-    """As it is read: any amount of white space is one space."""
+    """Return a text with any white space as one space."""
     return " ".join(text.split())
 
 
@@ -199,7 +199,7 @@ class Recognition:
             self._known.setdefault(seen, person)
 
     def two_people(self, page: Page) -> tuple[str, str]:
-        """Who is on the left, and who on the right."""
+        """Return the ids of the people on the left and on the right."""
         if len(page.cards) != 2:
             raise InputError(f"{page.heading}: {len(page.cards)} people on the page; needed: two")
         strangers = [card for card in page.cards if card not in self._known]
@@ -237,7 +237,7 @@ class Browser:
 
     @property
     def address(self) -> str:
-        """Where one is: as it stands in a browser's bar, without what follows a question mark."""
+        """Current address without its query."""
         return str(self._where.copy_with(query=None))
 
     async def start(self, entrance: str = "/") -> Page:
@@ -278,7 +278,7 @@ class Browser:
             raise InputError(f"{self._site}: sends one to another site, {_origin(url)}, where nobody should go")
 
     def _place(self, request: httpx2.Request) -> str:
-        """What was asked for, without the token in its path, which is somebody's key."""
+        """Return method and path of a request without the token, which is somebody's key."""
         return f"{self._site}, {request.method} …/{request.url.path.rpartition('/')[2]}"
 
 

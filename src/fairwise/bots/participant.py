@@ -1,11 +1,15 @@
-"""One simulated person's way through a study, page by page, deciding from nothing but what each page shows."""
+"""Simulated participants of a running study, and their later visits for a second round or a vote."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 import ssl
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -14,7 +18,8 @@ import numpy as np
 
 from fairwise.bots.browser import Browser, Page, PageForm, Recognition
 from fairwise.errors import InputError
-from fairwise.simulation import Respondent
+from fairwise.judgments import Answer
+from fairwise.simulation import Respondent, SecondThoughts
 from fairwise.study.cards import check_questions
 from fairwise.study.folder import StudyFolder
 from fairwise.study.recruitment import Arrival, Keys, Recruitment
@@ -24,7 +29,6 @@ if TYPE_CHECKING:
     import httpx2
     import pandas as pd
 
-
 _STEPS_OF_A_PAIR, _STEPS_BESIDE_PAIRS = 2, 20  # an answer, and why
 # Seconds of thinking about a page: half of all thoughts take less than the first, few more than the second.
 _USUAL_THOUGHT, _LONGEST_THOUGHT, _SPREAD = 4.0, 20.0, 0.5
@@ -32,7 +36,7 @@ _USUAL_THOUGHT, _LONGEST_THOUGHT, _SPREAD = 4.0, 20.0, 0.5
 
 @dataclass(frozen=True, eq=False)
 class BotStudy:
-    """What every simulated participant of one study has in common."""
+    """Surroundings that all simulated participants of one study share."""
 
     settings: StudySettings
     people: pd.DataFrame
@@ -71,7 +75,7 @@ class BotParticipant:
         raise InputError(f"{self._respondent.name} did not come to an end; the last page was: {page.heading}")
 
     def _fill_in(self, page: Page, form: PageForm) -> Mapping[str, str]:
-        """What this person chooses, presses or writes, by what the form asks for."""
+        """Return what this person chooses, presses or writes in a form."""
         if "agree" in form.values_of("decision"):
             return {"decision": "agree"}
         if about_oneself := self._about_oneself(form):
@@ -119,7 +123,7 @@ class BotParticipant:
 
 
 class Pace:
-    """How long somebody looks at pages: not at all, unless thinking."""
+    """Time that somebody looks at pages: none, unless thinking."""
 
     def __init__(self, luck: np.random.Generator, *, thinking: bool) -> None:
         self._luck, self._thinking = luck, thinking
@@ -131,7 +135,7 @@ class Pace:
 
 
 def _next_link(page: Page) -> str:
-    """From the list of answers, which has no form, to the last questions."""
+    """Go from the list of answers, which has no form, to the last questions."""
     onward = [link for link in page.links if link.endswith("/closing")]
     if not onward:
         raise InputError(f"{page.heading}: a page from which nothing leads on")
@@ -143,18 +147,18 @@ def _next_link(page: Page) -> str:
 
 @dataclass(frozen=True)
 class BotRun:
-    """What came of simulated people taking part."""
+    """Result of a visit of simulated people."""
 
     receipts: dict[str, str]
-    """By the name of the simulated person, all of whom finished."""
+    """Seconds by the name of the simulated person, for all who finished."""
 
     links: dict[str, str]
-    """By their name, too: the own link of everyone who finished, by which they can come back."""
+    """Personal link by name, for all who finished."""
 
     answers: int
     seconds: float
     sent_away: int = 0
-    """How many were screened out, or came when there were enough."""
+    """Number who were screened out, or came when there were enough."""
 
     @property
     def answers_per_second(self) -> float:
@@ -223,3 +227,178 @@ async def all_or_the_first_problem(visits: Iterable[Coroutine[None, None, None]]
                 group.create_task(visit)
     except ExceptionGroup as problems:  # not `except*`, which before Python 3.11.4 wraps what is raised from it
         raise problems.exceptions[0] from None
+
+
+_BEGIN, _END = "/second-round", "/second-round/end"
+_VOTE, _OPTION = "/vote", "option-"
+_PAIR = re.compile(r"/second-round/[0-9]+$")
+
+
+@dataclass(frozen=True)
+class BotReturn:
+    """Result of a second visit of simulated people."""
+
+    came_back: int
+    not_asked: int
+    """Number with nothing to answer: they were done, or had answered none of the pairs."""
+
+    kept: int
+    changed: int
+    seconds: float
+
+
+class ReturningBot:
+    """Answers once more what it is shown again; the seed decides what moves it."""
+
+    def __init__(self, settings: StudySettings, thoughts: SecondThoughts, seed: list[int], *, thinking: bool) -> None:
+        self._settings, self._thoughts = settings, thoughts
+        self._luck, self._character = (np.random.default_rng([*seed, purpose]) for purpose in (4, 5))
+        self._pace = Pace(np.random.default_rng([*seed, 6]), thinking=thinking)
+        self._gives_way = bool(self._character.random() >= thoughts.stubbornness)
+        self.kept = self.changed = 0
+
+    async def come_back(self, browser: Browser, link: str) -> bool:
+        """Return whether there was anything to answer; if so, all of it is answered."""
+        page = await browser.follow(link)
+        if not browser.address.endswith(_BEGIN):
+            return False
+        page = await browser.follow(next(link for link in page.links if _PAIR.search(link)))
+        for _ in range(self._settings.deliberation.pairs):
+            await self._pace.think()
+            form = next(form for form in page.forms if "answer" in form.options)
+            page = await browser.send(form, {"answer": self._answer(page)})
+            if browser.address.endswith(_END):
+                return True
+        raise InputError(f"a second round did not come to an end; the last page was: {page.heading}")
+
+    def _answer(self, page: Page) -> str:
+        own = Answer(page.first)
+        others = {Answer(answer): seen.count for answer, seen in page.others.items()}
+        reasons = [Answer(answer) for answer, seen in page.others.items() if seen.reasons]
+        allowed = self._settings.allowed_answers
+        now = self._thoughts.answer(own, allowed, self._luck, others=others, reasons=reasons)
+        now = now if self._gives_way else own
+        self.kept, self.changed = self.kept + (now == own), self.changed + (now != own)
+        return now.value
+
+
+async def come_back(
+    settings: StudySettings,
+    site: httpx2.URL,
+    links: Mapping[str, str],
+    thoughts: SecondThoughts,
+    *,
+    seed: int = 0,
+    thinking: bool = False,
+    concurrency: int = 50,
+    progress: Callable[[int, int], None] | None = None,
+    force: bool = False,
+) -> BotReturn:
+    """Let those with these links, by their names, answer the second round; the first that is stuck stops all."""
+    bots = [ReturningBot(settings, thoughts, [seed, at], thinking=thinking) for at in range(len(links))]
+    visits = [partial(bot.come_back, link=link) for bot, link in zip(bots, links.values(), strict=True)]
+    asked, seconds = await _visit_all(site, visits, concurrency, progress, force=force)
+    if not any(asked):
+        raise InputError(f"{site}: nobody is asked again; is the second round open, and not all of it answered?")
+    kept, changed = sum(bot.kept for bot in bots), sum(bot.changed for bot in bots)
+    return BotReturn(sum(asked), len(asked) - sum(asked), kept, changed, seconds)
+
+
+async def _visit_all(
+    site: httpx2.URL,
+    visits: Sequence[Callable[[Browser], Awaitable[bool]]],
+    concurrency: int,
+    progress: Callable[[int, int], None] | None,
+    *,
+    force: bool,
+) -> tuple[list[bool], float]:
+    """Let each visit the site with a browser of their own, so many at a time.
+
+    Returns for each, in the order of their ends, whether there was anything to do, and the seconds it took.
+    """
+    certificates, room, asked = ssl.create_default_context(), asyncio.Semaphore(concurrency), list[bool]()
+
+    async def visited(visit: Callable[[Browser], Awaitable[bool]]) -> None:
+        async with room, Browser(site, certificates, force=force) as browser:
+            asked.append(await visit(browser))
+        if progress is not None:
+            progress(len(asked), len(visits))
+
+    start = perf_counter()
+    await all_or_the_first_problem(visited(visit) for visit in visits)
+    return asked, perf_counter() - start
+
+
+def write_links(file: Path, links: Mapping[str, str]) -> None:
+    """Keep links for the second round. Whoever has one can answer in that simulated person's name."""
+    file.write_text(f"{json.dumps(links, indent=2)}\n", encoding="utf-8")
+
+
+def read_links(file: Path) -> dict[str, str]:
+    """Return the own links of simulated people by their names."""
+    try:
+        links = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read: {error.strerror or error}") from None
+    except ValueError:
+        raise InputError(f"{file}: is no JSON; needed: what `fairwise bots --links` wrote in the first round") from None
+    if not isinstance(links, dict) or not links or not all(isinstance(link, str) for link in links.values()):
+        raise InputError(f"{file}: has no links; needed: what `fairwise bots --links` wrote in the first round")
+    return links
+
+
+@dataclass(frozen=True)
+class BotVotes:
+    """Result of a vote of simulated people."""
+
+    voted: int
+    not_asked: int
+    """Number who found no vote under their link."""
+
+    seconds: float
+
+
+def preferred(n_options: int, luck: np.random.Generator) -> list[int]:
+    """All options, the best first: one is liked best, drawn at random, and others less the farther they are from it.
+
+    Options are in the order of a frontier, so a majority prefers one to each other, if the number of ballots is odd.
+    """
+    best = int(luck.integers(n_options))
+    return sorted(range(n_options), key=lambda option: (abs(option - best), luck.random()))
+
+
+def filled_in(form: PageForm, luck: np.random.Generator) -> dict[str, str]:
+    """Return the form fields: a place for every option, or ticks for the best option and those next to it."""
+    order = preferred(sum(name.startswith(_OPTION) for name in form.options), luck)
+    if not any(form.options.values()):
+        return {f"{_OPTION}{option}": str(place) for place, option in enumerate(order, start=1)}
+    return {f"{_OPTION}{option}": "yes" for option in order if abs(option - order[0]) <= 1}
+
+
+async def vote(
+    site: httpx2.URL,
+    links: Mapping[str, str],
+    *,
+    seed: int = 0,
+    concurrency: int = 50,
+    progress: Callable[[int, int], None] | None = None,
+    force: bool = False,
+) -> BotVotes:
+    """Let those with these links, by their names, vote; who has voted chooses anew."""
+    lucks = [np.random.default_rng([seed, at, 7]) for at in range(len(links))]
+    visits = [partial(_vote, link=link, luck=luck) for link, luck in zip(links.values(), lucks, strict=True)]
+    voted, seconds = await _visit_all(site, visits, concurrency, progress, force=force)
+    if not any(voted):
+        raise InputError(f"{site}: nobody is asked to vote; has an operator opened a vote, and have they finished?")
+    return BotVotes(sum(voted), len(voted) - sum(voted), seconds)
+
+
+async def _vote(browser: Browser, link: str, luck: np.random.Generator) -> bool:
+    """Return whether there was a vote."""
+    page = await browser.follow(f"{link}{_VOTE}")
+    if not browser.address.endswith(_VOTE):
+        return False
+    form = next(form for form in page.forms if f"{_OPTION}0" in form.options)
+    kept = {name: value for name, value in form.fields.items() if not name.startswith(_OPTION)}
+    await browser.send(PageForm(form.action, kept), filled_in(form, luck))
+    return True

@@ -54,7 +54,7 @@ _GROUP_HEADINGS = {
     "group": "group",
     "people": "people",
     "mean_score": "mean",
-    "selection_rate": "label 1",
+    "selection_rate": "",
     "base_rate": "true rate",
     "error": "error",
     "false_positive_rate": "FPR",
@@ -67,7 +67,7 @@ def audit(
     scores: Annotated[Path, Option("--scores", help="Scores of any model, one row a person: .csv or .parquet.")],
     judgments: JudgmentsOptions,
     id: Annotated[str, Option("--id", help="Column with each person's id.")] = "id",  # noqa: A002
-    score: Annotated[str, Option("--score", help="Column with the probability of label 1.")] = "score",
+    score: Annotated[str, Option("--score", help="Column with the probability of the second label.")] = "score",
     gamma: Gamma = 0.1,
     favorable_label: Annotated[
         str | None,
@@ -189,7 +189,7 @@ def _scores(path: Path, id_column: str, score_column: str, ends: tuple[float, fl
     low, high = ends or (0.0, 1.0)
     if not low < high:
         raise InputError(f"--range {low:g} {high:g}: the least comes first, and is less than the largest")
-    what = "is not the probability of label 1" if ends is None else "is no amount of --range"
+    what = "is not a probability" if ends is None else "is no amount of --range"
     rule = f"{what}; allowed: a number from {low:g} to {high:g}"
     file.source.refuse(~numbers.between(low, high).to_numpy(dtype=bool), score_column, shown, rule)
     return numbers
@@ -234,10 +234,11 @@ def _show(result: "Audit", treated: str) -> None:
             echo(NOT_COVERED)
     if result.by_group is not None:
         heading("Groups")
-        print_frame(result.by_group, _GROUP_HEADINGS)
+        zero, one = map(str, result.classes)
+        print_frame(result.by_group, _GROUP_HEADINGS | {"selection_rate": f"gets {one}"})
         if "mean_score" in result.by_group:
             return
-        echo("Rates of label 1, whichever label is good; FPR and TPR: among people with label 0 and with label 1.")
+        echo(f"Rates of {one}, whichever is good; FPR and TPR: among people whose outcome is {zero} and {one}.")
 
 
 def _json(result: "Audit") -> dict[str, object]:

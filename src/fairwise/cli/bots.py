@@ -11,8 +11,7 @@ from fairwise.errors import InputError
 from fairwise.numbers import counted
 
 if TYPE_CHECKING:
-    from fairwise.bots.participant import BotRun
-    from fairwise.bots.return_visits import BotReturn, BotVotes
+    from fairwise.bots.participant import BotReturn, BotRun, BotVotes
 
 _AGAIN = "Second round"
 
@@ -75,8 +74,7 @@ def bots(
     import asyncio
 
     from fairwise.bots.browser import checked_address
-    from fairwise.bots.participant import play
-    from fairwise.bots.return_visits import come_back, read_links, vote, write_links
+    from fairwise.bots.participant import come_back, play, read_links, vote, write_links
     from fairwise.simulation import SecondThoughts, draw_respondents
     from fairwise.study.folder import StudyFolder
 

@@ -202,6 +202,7 @@ def _of_study(folder: Path, database: str | None, model: ModelOptions) -> _Given
     from fairwise.store.study_state import standing
     from fairwise.study.folder import OUTCOME, StudyFolder
     from fairwise.study.settings import StudyState
+    from fairwise.tables.files import with_dates
 
     study = StudyFolder.open(folder)
     if model.learn and not (folder / OUTCOME).exists():
@@ -210,7 +211,7 @@ def _of_study(folder: Path, database: str | None, model: ModelOptions) -> _Given
         table = judgments(connection)
         known = judges(connection, study.settings).set_index("judge")
         reasons, closed = shown_reasons(connection), standing(connection).state == StudyState.CLOSED
-    people = study.people()
+    people = with_dates(study.people())
     # A study draws arms for participants; rooms are where some of them met.
     known = known.drop(columns=ROOM).reindex(table.judges)
     answers = Judgments(table.frame, people=people if model.learn else None, judge_attributes=known)

@@ -29,10 +29,11 @@ def predict(
     na_values: NaValues = "",
     as_json: Json = False,
 ) -> None:
-    r"""Give people the scores of a model: the probability of label 1, and one label drawn with it.
+    r"""Give people the scores of a model: the probability of an outcome, and one outcome drawn with it.
 
-    Of more than two labels the score is how well a person is treated, and each label's probability is written, too;
-    of amounts it is the share of the range that is good for them, and the amount is written beside it.
+    Of two outcomes the probability is that of the second in sorted order. Of more than two the score is how well a
+    person is treated, and each label's probability is written, too; of amounts it is the share of the range that is
+    good for them, and the amount is written beside it.
     Columns that the model does not use, such as the outcome, may be there and are ignored.
 
     Example:
@@ -75,7 +76,7 @@ def predict(
         echo(f"score: how well each is treated, from 0 to 1 by the values of the labels; on average {mean:.3f}.")
         echo(f"probability …: of each of the {len(labels)} labels; label: one of them, drawn with these.")
         return
-    echo(f"score: the probability of {one!r} (label 1); on average {scores['score'].mean():.3f}.")
+    echo(f"score: the probability of {one!r}; on average {scores['score'].mean():.3f}.")
     how = "the same person always gets the same draw" if draw == "independent" else "one draw decides about everyone"
     echo(f"label: {zero!r} or {one!r}, drawn with that probability; {how}.")
 

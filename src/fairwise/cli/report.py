@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from fairwise.auditing import Effects
     from fairwise.learning.estimator import PairwiseFairClassifier
-    from fairwise.results.held_out import HeldOutErrors
+    from fairwise.results.certificate import HeldOutErrors
 
 _PAGES = (".html", ".htm")
 _again = partial(Option, rich_help_panel="A second round")

@@ -116,13 +116,13 @@ class GroupRows:
         return self.units * values + at_first, self.bounds, multipliers / self.units
 
     def adjoint(self, multipliers: FloatArray) -> FloatArray:
-        """What multipliers ``(Q,)`` make the labels of every person or point cost ``(n,)``, or ``(n, k - 1)``."""
+        """Return the costs of labels, ``(n,)`` or ``(n, k - 1)``, under multipliers ``(Q,)``."""
         if self.matrix.ndim == 2:
             return np.asarray(multipliers @ self.matrix)
         return np.tensordot(multipliers, self.matrix, axes=1)
 
     def renamed(self, prefix: str) -> GroupRows:
-        """The same rows, their names with this before them."""
+        """Return the same rows with a prefix before their names."""
         return replace(self, names=[f"{prefix}{name}" for name in self.names])
 
     def about_label(self, label: int, n_labels: int) -> GroupRows:

@@ -1,4 +1,4 @@
-"""What a violation, an excess and "followed" are: defined once, for one pair (numbers) and for many (arrays).
+"""Definitions of violation, excess and "followed", for one pair (numbers) and for many (arrays).
 
 ``reference`` and ``owed`` are the probabilities of the favourable label of two people, of whom the second is to be
 treated at least as well as the first::
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 PRECISION = 1e-6
 
 FOLLOWED, NOT_FOLLOWED, ASKS_NOTHING = STATUSES = ("followed", "not followed", "asks nothing")
-"""What became of a judgment, as tables and model files write it."""
+"""Status of a judgment, as tables and model files write it."""
 
 
 def violation(reference: Numbers, owed: Numbers) -> Numbers:
-    """By how much the one who is owed at least as much has less; gamma is not taken off."""
+    """Return max(0, r_reference - r_owed); gamma is not subtracted."""
     return np.maximum(reference - owed, 0.0)  # type: ignore[no-any-return, return-value]
 
 
 def excess(violation: Numbers, gamma: float) -> Numbers:
-    """By how much a violation is beyond what is let pass."""
+    """Return by how much a violation exceeds gamma."""
     return np.maximum(violation - gamma, 0.0)  # type: ignore[no-any-return, return-value]
 
 
@@ -57,7 +57,7 @@ def status_of(
 
 
 def status_counts(status: Iterable[str]) -> dict[str, int]:
-    """How many judgments are ``followed``, ``not_followed`` and ``asks_nothing``."""
+    """Numbers of judgments that are ``followed``, ``not_followed`` and ``asks_nothing``."""
     found = Counter(status)
     return {name.replace(" ", "_"): found[name] for name in STATUSES}
 
@@ -66,7 +66,7 @@ class TreatmentStatus(StrEnum):
     """Whether what one answer asks for is done, as participants are told."""
 
     KEPT = "kept"
-    """To the letter."""
+    """Number that are followed."""
 
     NEARLY = "nearly"
     """But for a difference that the fit lets pass: followed, too."""
@@ -77,7 +77,7 @@ class TreatmentStatus(StrEnum):
 
 @dataclass(frozen=True)
 class Treatment:
-    """What a model does with the two people of a pair, beside what was said about them.
+    """Treatment of the two people of a pair by a model, beside an answer about them.
 
     ``good_a`` and ``good_b`` are the probabilities with which it gives each of them the favourable label.
     """
@@ -89,7 +89,7 @@ class Treatment:
 
     @property
     def violation(self) -> float:
-        """From 0 to 1; 0 where nothing was asked for."""
+        """Violation from 0 to 1; 0 where nothing is in force."""
         a_owed, b_owed = violation(self.good_b, self.good_a), violation(self.good_a, self.good_b)
         asked = {
             Answer.A_AT_LEAST_B: a_owed,
@@ -118,12 +118,12 @@ class Treatment:
 
     @property
     def more_in_hundred(self) -> int:
-        """How many times more often, in 100 decisions, one of the two gets the better one; rounded."""
+        """Rounded difference of better decisions in 100 between the two people."""
         return round(100 * abs(self.good_a - self.good_b))
 
     @property
     def in_hundred(self) -> tuple[int, int]:
-        """How often each of the two gets the better decision in 100; rounded so that they differ as is said.
+        """Better decisions in 100 for each of the two, rounded so that they differ by the rounded difference.
 
         Both rounded for themselves could differ by one more or less than their rounded difference.
         """

@@ -38,7 +38,7 @@ class Column:
 
 @dataclass(frozen=True)
 class DatasetCard:
-    """Where a bundled dataset comes from, what is in it and what to keep in mind.
+    """Description of a bundled dataset: source, content and caveats.
 
     Attributes
     ----------

@@ -43,7 +43,7 @@ def log_model(model: PairwiseFairClassifier, name: str = "model", **options: Any
 
 @contextmanager
 def _flavour(model: PairwiseFairClassifier, options: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """What MLflow is told: who loads the model, from which file, and which packages that needs."""
+    """Model description for MLflow: loader, file and required packages."""
     needed = [f"{package}=={version(package)}" for package in ("fairwise", "scikit-learn")]
     with TemporaryDirectory() as folder:
         file = Path(folder) / "model.skops"

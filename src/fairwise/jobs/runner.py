@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from sqlalchemy import Connection
 
 from fairwise.errors import FairwiseError, InputError
-from fairwise.extras import require
 from fairwise.jobs.fit_data import MEANT, FitData, read_fit_data
 from fairwise.jobs.workers import LocalWorker, Workers, compute, progress
+from fairwise.loading import require
 from fairwise.store import jobs
 from fairwise.store.errors import NotUnderWay, StoreUnavailable
 from fairwise.store.failures import NO_ROOM, log_lines_of

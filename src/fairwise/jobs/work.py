@@ -41,8 +41,8 @@ from fairwise.reporting import Findings, findings, write_report
 from fairwise.reporting.page import MOST_RULES, rule_texts
 from fairwise.reporting.words import words_in
 from fairwise.results.base import Result, records
+from fairwise.results.certificate import HeldOutErrors
 from fairwise.results.fits import DecisionResult, FitSummary, Frontier, FrontierPoint, JudgeInfluence
-from fairwise.results.held_out import HeldOutErrors
 from fairwise.store.fit_files import EFFECTS, FRONTIER, INFLUENCE, MODEL, PRICES, REPORTS, RULES, SCORES, SUMMARY
 from fairwise.study.fit_choices import MOST_LEFT_OUT
 from fairwise.tables.output import json_text

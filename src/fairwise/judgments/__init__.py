@@ -1,4 +1,4 @@
-"""What people said: answers about pairs of people, as a validated table, and what can be learnt about the judges.
+"""Judgments: answers about pairs of people as a validated table, and measures of the judges who gave them.
 
 The measures are loaded when they are first used, because they need more than a table does.
 """

@@ -47,7 +47,7 @@ class Arcs:
 
     @cached_property
     def starts(self) -> Ints:
-        """Where each node's arcs begin."""
+        """First arc of each node."""
         return np.searchsorted(self.tail, np.arange(len(self.component) + 1))
 
 
@@ -212,7 +212,7 @@ def cycles(rows: Oriented, *, within_judges: bool) -> tuple[Cycle, ...]:
 
 @dataclass(frozen=True, eq=False)
 class _Graph:
-    """What is asked about each pair, once, of which only the pairs inside a cycle are kept.
+    """Demands on each pair, once each, of which only the pairs inside a cycle are kept.
 
     ``row`` holds the rows of the table that ask for it, ``asked`` which of the pairs each of them is about. ``person``
     and ``group`` say who the nodes are; nodes and arcs are numbered component after component.
@@ -312,7 +312,7 @@ _DIRECTIONS = {str(answer) for answer in Answer if answer.ordered}
 
 @dataclass(frozen=True, eq=False)
 class Conflicts:
-    """What does not fit together.
+    """Answers that do not fit together.
 
     Two answers about a pair are *opposed* when one asks only for "A at least as well as B" and the other only for "B at
     least as well as A". `same` asks for both and `no_constraint` for nothing, so neither is opposed to anything.

@@ -20,7 +20,7 @@ from fairwise.tables.output import write_whole
 from fairwise.tables.rows import Source, encode, text_of
 
 SKIP = "skip"
-"""What an answer means whose row is to be left out."""
+"""Meaning of a word whose rows are left out."""
 
 _MEANINGS = (*(str(answer) for answer in Answer), SKIP)
 
@@ -68,7 +68,7 @@ def _as_csv(table: pd.DataFrame) -> str:
 
 @dataclass(frozen=True)
 class Account:
-    """What became what: columns taken, columns replaced, and how often each word became which answer."""
+    """Summary of a translation: columns used and replaced, and how often each word became which answer."""
 
     columns: Mapping[str, str]
     fixed: Mapping[str, str]
@@ -78,7 +78,7 @@ class Account:
 
     @property
     def skipped(self) -> int:
-        """How many rows were left out, because their answer is to be skipped."""
+        """Number of rows that were left out because their answer means skip."""
         return sum(count for _, became, count in self.answers if became == SKIP)
 
     def lines(self) -> list[str]:

@@ -78,7 +78,7 @@ _NAMED = 3
 
 @dataclass(frozen=True, eq=False)
 class Drivers:
-    """What seems to drive each judge, with the evidence.
+    """Columns that seem to drive each judge, with the evidence.
 
     Attributes
     ----------
@@ -294,7 +294,7 @@ class JudgeClusters:
 
     @property
     def n_clusters(self) -> int:
-        """How many groups there are."""
+        """Number of groups."""
         return len(self.profiles)
 
     def __str__(self) -> str:

@@ -114,7 +114,7 @@ REPEAT, CHECK = PairDesign.REPEAT, PairDesign.CHECK
 
 @dataclass(frozen=True, eq=False)
 class RepeatConsistency:
-    """How often judges gave the same answer again; ``unmatched`` repeats had nothing to be compared with.
+    """Shares of repeats with the same answer; ``unmatched`` repeats had nothing to be compared with.
 
     ``by_judge`` has the columns repeated, equal, share, low and high; ``differing`` lists the repeats answered
     differently: judge, a, b, the answer, and the ``original`` about the same two the same way round.
@@ -133,7 +133,7 @@ class RepeatConsistency:
 
 @dataclass(frozen=True, eq=False)
 class PositionBias:
-    """How often ordered answers favoured the person on the left.
+    """Share of ordered answers that favour the person on the left.
 
     ``p_value`` is that of a fair coin, two-sided and exact; the interval is the exact one (Clopper and Pearson's), so
     that 1/2 is outside if and only if the p-value is below 1 - confidence. ``by_judge`` has the columns ordered, left,
@@ -157,7 +157,7 @@ class PositionBias:
 
     @property
     def verdict(self) -> str:
-        """What that means, in a sentence; empty without ordered answers."""
+        """Interpretation as one sentence; empty without ordered answers."""
         if not self.overall.of:
             return ""
         if self.preferred is None:
@@ -186,7 +186,7 @@ class PositionBias:
 
 @dataclass(frozen=True, eq=False)
 class CheckFailures:
-    """How often people with identical records were not called the same.
+    """Share of checks, pairs with identical records, that were not answered `same`.
 
     ``by_judge`` has the columns shown, failed, share, low and high; ``failures`` the rows: judge, a, b, answer, round.
     """
@@ -308,7 +308,7 @@ class Agreement(EqualNan):
 
     @property
     def in_words(self) -> str:
-        """What judges do, to follow "judges"; nothing beyond chance is said where the interval includes 0."""
+        """Verb phrase to follow "judges"; an interval that includes 0 is no agreement beyond chance."""
         alpha, low, high = (round(number, _DIGITS) for number in (self.alpha, self.low, self.high))
         if np.isnan(alpha):
             return "cannot be compared"
@@ -442,7 +442,7 @@ class AnswerCounts:
 
     @property
     def n_judges(self) -> int:
-        """How many judges there are."""
+        """Number of judges."""
         return len(self.judges)
 
     def alpha(self, times: Floats) -> Floats:

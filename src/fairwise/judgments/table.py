@@ -23,7 +23,10 @@ from fairwise.judgments.files import (
     write_judgments,
 )
 from fairwise.judgments.validation import (
+    AFFECTED,
     REQUIRED,
+    SIMULATED,
+    YES_OR_NO,
     By,
     CheckedTable,
     JudgeAttributes,
@@ -48,14 +51,9 @@ Records: TypeAlias = pd.DataFrame | IntoDataFrame | Sequence[Mapping[str, Any]] 
 
 MEASURED_ONLY = (PairDesign.REPEAT.value, PairDesign.CHECK.value)
 
-SIMULATED, AFFECTED = "simulated", "affected"
-"""Attributes of judges, yes or no: whether they are programs, and whether such decisions affect them."""
-
-_YES_OR_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
-
 
 class Judgments:
-    """What judges said about pairs of people: one row per judge, unordered pair, round and design.
+    """Answers of judges about pairs of people: one row per judge, unordered pair, round and design.
 
     Parameters
     ----------
@@ -172,7 +170,7 @@ class Judgments:
 
     @property
     def n_judges(self) -> int:
-        """How many judges there are."""
+        """Number of judges."""
         return len(self.judges)
 
     @property
@@ -208,7 +206,7 @@ class Judgments:
     def _marks(self, attribute: str) -> dict[Any, bool | None]:
         known = self._checked.judge_attributes
         cells = known[attribute].dropna() if attribute in known else pd.Series(dtype=object)
-        return {judge: _YES_OR_NO.get(text_of(cell).casefold()) for judge, cell in cells.items()}
+        return {judge: YES_OR_NO.get(text_of(cell).casefold()) for judge, cell in cells.items()}
 
     @property
     def has_ordered(self) -> bool:
@@ -269,7 +267,7 @@ class Judgments:
 
     @property
     def n_predicted(self) -> int:
-        """How many rows a model predicted, see :meth:`extended`."""
+        """Number of rows that a model predicted, see :meth:`extended`."""
         return int(self._checked.predicted.sum())
 
     def asked(self) -> Self:

@@ -15,7 +15,16 @@ from numpy.typing import NDArray
 from fairwise.errors import InputError, JudgmentsError, TableError, cut, quote, some
 from fairwise.judgments.answer import Answer, PairDesign
 from fairwise.tables.columns import has_ids, indexed_by, make_of, to_pandas
-from fairwise.tables.rows import PeopleIds, RowErrors, Source, did_you_mean, encode, integers_or_texts, is_integer
+from fairwise.tables.rows import (
+    PeopleIds,
+    RowErrors,
+    Source,
+    did_you_mean,
+    encode,
+    integers_or_texts,
+    is_integer,
+    text_of,
+)
 
 _ZONE = re.compile(r"^[^T ]*[T ].*(?:[Zz]|[+-]\d{2}(?::?\d{2})?)$")
 _LIGHTEST, _HEAVIEST = 1e-100, 1e100  # so that sums, products and squares of weights stay numbers
@@ -287,6 +296,11 @@ def _check_unique(
 
 JudgeAttributes: TypeAlias = pd.DataFrame | IntoDataFrame | Mapping[Any, Mapping[str, Any]]
 
+SIMULATED, AFFECTED = "simulated", "affected"
+"""Attributes of judges, yes or no: whether they are programs, and whether such decisions affect them."""
+
+YES_OR_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+
 _WHAT = "judge_attributes"
 _ALLOWED = "allowed: a DataFrame indexed by judge, or a mapping such as {'ann': {'relation': 'expert'}}"
 
@@ -312,7 +326,11 @@ def match(given: JudgeAttributes | None, answered: pd.Series) -> pd.DataFrame:
     strangers = listed.difference(pd.Index(texts_of_judges), sort=False)
     if len(strangers):
         raise JudgmentsError(f"{_WHAT}: judges who gave no answer: {some(strangers)}; there are {some(judges)}")
-    return table.set_axis(listed, axis="index").reindex(texts_of_judges).set_axis(judges, axis="index")
+    table = table.set_axis(listed, axis="index")
+    for judge, mark in (table[SIMULATED].dropna() if SIMULATED in table else pd.Series(dtype=object)).items():
+        if text_of(mark).casefold() not in YES_OR_NO:
+            raise JudgmentsError(f"{_WHAT}: {SIMULATED} is {quote(mark)} for judge {quote(judge)}; allowed: yes or no")
+    return table.reindex(texts_of_judges).set_axis(judges, axis="index")
 
 
 def _as_table(given: JudgeAttributes) -> pd.DataFrame:
@@ -343,7 +361,7 @@ Rounds: TypeAlias = Literal["last", "all"]
 
 @dataclass(frozen=True)
 class Reading:
-    """How rows are read: whom a and b name, which designs only measure, which rounds count."""
+    """Options for reading rows: ids or positions, designs that only measure, rounds that count."""
 
     by: By
     measured_only: Iterable[str]
@@ -376,7 +394,7 @@ class CheckedTable:
 
     @cached_property
     def predicted(self) -> NDArray[np.bool_]:
-        """Which rows nobody gave, but a model of answers predicted."""
+        """Mask of the rows that a model predicted."""
         return np.asarray(self.frame["design"] == PairDesign.PREDICTED, dtype=bool)
 
     def only(self, rows: NDArray[np.bool_]) -> "CheckedTable":
@@ -437,7 +455,7 @@ def check(
 
 
 def _ids_in_a_column(frame: pd.DataFrame, people: People | None, ids: PeopleIds) -> str:
-    """What to do where the index of people has nobody whom the answers name, and a column has them all; or ""."""
+    """Return advice if a column of people, not the index, holds all ids of the answers; else ""."""
     if not isinstance(people, pd.DataFrame) or not {"a", "b"} <= set(frame.columns):
         return ""
     _, texts = encode(pd.concat([frame["a"], frame["b"]], ignore_index=True))

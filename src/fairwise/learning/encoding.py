@@ -11,8 +11,7 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 import pandas as pd
 
-from fairwise.callers import warn
-from fairwise.errors import InputError, quote
+from fairwise.errors import InputError, quote, warn
 from fairwise.learning.oracles.base import FloatArray, IntArray
 from fairwise.tables.columns import PLURALS, Kind, kind_of, microseconds, nearly, nearly_in_words
 

@@ -9,9 +9,8 @@ import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 
-from fairwise.callers import warn
 from fairwise.constraints.pairs import Weighting
-from fairwise.errors import InputError, quote
+from fairwise.errors import InputError, quote, warn
 from fairwise.judgments import Judgments
 from fairwise.learning.large.passes import joblib_on
 from fairwise.learning.large.table import LargeTable, large_table

@@ -11,8 +11,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_array, column_or_1d
 
-from fairwise.callers import may_number_labels, warn
-from fairwise.errors import InputError, JudgmentsError, quote
+from fairwise.errors import InputError, JudgmentsError, may_number_labels, quote, warn
 from fairwise.judgments import Judgments
 from fairwise.learning.encoding import LARGEST_EXACT, TOO_FINE, all_finite
 from fairwise.learning.oracles.base import ClassArray, FloatArray, IntArray

@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 from sklearn.utils import check_random_state
 
-from fairwise.constraints.budgets import Budget, attribute_budgets, judge_budgets, panel_budget
 from fairwise.constraints.groups import VALUE, GroupRows, Moments, parity_moments
-from fairwise.constraints.pairs import PairRows
+from fairwise.constraints.pairs import Budget, PairRows, attribute_budgets, judge_budgets, panel_budget
 from fairwise.errors import InputError, quote
 from fairwise.judgments import Judgments
 from fairwise.learning import inputs

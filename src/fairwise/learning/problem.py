@@ -24,9 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from fairwise.constraints.budgets import Budget
 from fairwise.constraints.groups import GroupRows
-from fairwise.constraints.pairs import PairRows, adjoint_differences
+from fairwise.constraints.pairs import Budget, PairRows, adjoint_differences
 from fairwise.learning.oracles.base import (
     Classifiers,
     FloatArray,

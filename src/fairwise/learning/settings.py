@@ -8,8 +8,7 @@ from math import inf
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
-from fairwise.callers import warn
-from fairwise.errors import InputError, quote
+from fairwise.errors import InputError, quote, warn
 
 if TYPE_CHECKING:  # the command line reads this module, and must start without pandas
     from fairwise.constraints.pairs import Weighting

@@ -1,7 +1,7 @@
 """Figures and the report: pictures and prose of what `auditing` found, no numbers of their own."""
 
 from fairwise.auditing.findings import Findings, findings
-from fairwise.extras import require
+from fairwise.loading import require
 
 require("report", "A report")
 

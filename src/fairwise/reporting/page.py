@@ -30,7 +30,7 @@ from fairwise.reporting.annex_figures import SHARES, at_share, has_any, in_order
 from fairwise.reporting.figures import FEW_PEOPLE, MOST_GROUPS, draw_figures
 from fairwise.reporting.first_page import affected, message
 from fairwise.reporting.words import ENGLISH, ErrorWords, TreatmentWords, Words, capitalised, languages, words_in
-from fairwise.results.fits import Headline, ModelRuleTexts
+from fairwise.results.fits import ModelRuleTexts
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -97,7 +97,7 @@ def render(
         annex=ANNEX if findings.effects is None else (*ANNEX, TALKING),
         words=words,
         simulated=findings.simulated,
-        notice=_some_simulated(findings.headline, words),
+        notice=words.some_simulated(findings.panel.n_simulated, findings.panel.n_judges),
         f=findings,
         message=message(findings, words),
         affected=affected(findings.headline, words),
@@ -112,18 +112,6 @@ def render(
             findings.price_by_judge[["price"]], how="left", left_on="judge", right_index=True
         ),
     )
-
-
-def _some_simulated(headline: Headline, words: Words) -> str:
-    """Banner of a report about simulated and real people."""
-    if not 0 < headline.simulated < headline.participants:
-        return ""
-    text = words.ngettext(
-        "{simulated} of the {all} participants is simulated: a program, whose answers are nobody’s opinion.",
-        "{simulated} of the {all} participants are simulated: programs, whose answers are nobody’s opinion.",
-        headline.simulated,
-    )
-    return text.format(simulated=words.counted(headline.simulated), all=words.counted(headline.participants))
 
 
 def _words(language: str) -> Words:

@@ -1,4 +1,4 @@
-"""What is proved about a fitted model, and of which kind the proof is: the same from the solver to the page."""
+"""Certificates: what is proved about a fitted model, and what is measured on new people."""
 
 from __future__ import annotations
 
@@ -11,6 +11,57 @@ from fairwise.messages import marked
 from fairwise.numbers import EqualNan
 from fairwise.results.base import Result
 
+
+@dataclass(frozen=True)
+class Baseline(Result):
+    """Error of a simpler way of deciding on the same new people, and what the model gains over it."""
+
+    error: float
+    low: float
+    high: float
+    gain: float
+    """Its error less that of the model."""
+
+    gain_low: float
+    gain_high: float
+
+    @property
+    def is_beaten(self) -> bool:
+        """Whether the model is better by more than chance explains."""
+        return self.gain_low > 0
+
+
+@dataclass(frozen=True)
+class HeldOutErrors(Result):
+    """Mean errors over splits into people to learn from and new ones, with 95 % intervals; NaN: no interval is known.
+
+    Attributes
+    ----------
+    error, low, high
+        Of the model.
+    training
+        Of the model on the people it was made from, in the same splits.
+    splits
+        How many there are.
+    plain, constant
+        The same kind of model without judgments, and the outcome that is wrong least where it was learned.
+    """
+
+    error: float
+    training: float
+    low: float
+    high: float
+    splits: int
+    plain: Baseline
+    constant: Baseline
+
+    @property
+    def not_beaten(self) -> dict[str, Baseline]:
+        """Baselines that the model is not clearly better than: ``constant``, ``plain``."""
+        every = {"constant": self.constant, "plain": self.plain}
+        return {name: one for name, one in every.items() if not one.is_beaten}
+
+
 Stopped: TypeAlias = Literal["gap", "rounds", "oracle", "stalled", "iterations", "time", "interrupted"]
 """Why a search ended: its gap is small enough, all rounds asked for were played, its oracle found nothing more though
 the gap is open, a heuristic long found nothing better though the gap is open, a limit was reached, or someone stopped
@@ -20,7 +71,7 @@ NOT_PROVED = (
     "Not proved: anything about other people or other kinds of model, that the judgments are right, or that the right "
     "people were asked."
 )
-"""What no certificate says, in a sentence."""
+"""Limitation that every certificate states."""
 
 EXCEEDED = marked("A limit is exceeded: {which}")
 """Template of a warning about an exceeded limit."""
@@ -30,7 +81,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Certificate(Result, EqualNan):
-    """How good the model is on the training people, and what is known about the best possible one.
+    """Error of the model on the training people, and bounds for the best possible one.
 
     ``kind="exact"``: every oracle call was a proven minimum over ``hypothesis_class``, so no mixture of classifiers of
     that class that keeps the rules has an error below ``lower_bound``; ``gap = error - lower_bound``. Where the model
@@ -66,10 +117,10 @@ class Certificate(Result, EqualNan):
     stopped: Stopped = "gap"
     warnings: tuple[str, ...] = ()
     n_predicted: int = 0
-    """How many of the judgments nobody gave: a model of answers predicted them."""
+    """Number of judgments that a model of answers predicted."""
 
     predicted_error: float = math.nan
-    """What share of those is wrong, at most (95 %)."""
+    """Upper bound for the share of wrong predicted judgments (95 %)."""
 
     simulated: bool = False
     """Whether all judges are simulated: no real person was asked."""
@@ -78,16 +129,16 @@ class Certificate(Result, EqualNan):
     """Number of simulated judges, as far as their names or their attribute ``simulated`` tell."""
 
     max_classifiers: int | None = None
-    """How many classifiers this model was allowed, if that was limited; the bound is about any number of them."""
+    """Largest number of classifiers, if limited; the bound is about any number of them."""
 
     rule: str | None = None
-    """By which a model decides without chance; None of a mixture, which is what the bound is about."""
+    """Method by which a model decides without chance; None for a mixture, which the bound is about."""
 
     mean_error: float = math.nan
-    """Of amounts: the error of the mean of the mixture, which is what is predicted; never above ``error``."""
+    """Error of the mean of the mixture, which is predicted for amounts; never above ``error``."""
 
     grid_gap: float = math.nan
-    """Of amounts: by how much amounts between those of the grid could lower ``lower_bound``, at most."""
+    """Largest amount by which values between those of the grid could lower ``lower_bound``."""
 
     has_rules: bool = True
     """Whether there was any rule to keep, of judgments or about groups; without, the model is the plain one."""
@@ -144,7 +195,7 @@ class Certificate(Result, EqualNan):
         return notebook.page(self.to_html())
 
     def to_html(self) -> str:
-        """The same as a section of a page in a notebook, with what is proved and what is not."""
+        """Return the certificate as a section of a page in a notebook."""
         return notebook.section(
             "What is proved, and what is not",
             notebook.table(self.rows()),
@@ -177,14 +228,14 @@ class Certificate(Result, EqualNan):
         return [*rows, ("Oracle calls", f"{self.oracle_calls:,}", "")]
 
     def proved_in_words(self) -> str:
-        """What is proved about the error, in a sentence or two."""
+        """Proof about the error, in a sentence or two."""
         if self.kind == "exact":
             none = f"no mixture of {self._class_in_words}"
             return f"Proved: {none} has an error below {self.lower_bound:.4f} on these people."
         return f"Not proved that nothing is better: this was a heuristic search over {self.hypothesis_class}."
 
     def predicted_in_words(self) -> str:
-        """How many judgments were predicted rather than asked for, in a sentence; empty where none was."""
+        """Number of predicted judgments as a sentence; empty without any."""
         return predicted_in_words(self.n_predicted, self.n_judgments or 0, self.predicted_error)
 
     def _gap_in_words(self) -> str:

@@ -11,8 +11,7 @@ import pandas as pd
 
 from fairwise.numbers import in_100, points, quantity, share_difference
 from fairwise.results.base import Result
-from fairwise.results.certificate import Certificate
-from fairwise.results.held_out import HeldOutErrors
+from fairwise.results.certificate import Certificate, HeldOutErrors
 from fairwise.results.simpler_models import Derandomization
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from fairwise.constraints.budgets import JUDGE
+from fairwise.constraints.pairs import JUDGE
 from fairwise.constraints.violations import ASKS_NOTHING, NOT_FOLLOWED
 from fairwise.messages import Message, marked
 from fairwise.results.base import Result

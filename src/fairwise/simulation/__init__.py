@@ -1,10 +1,16 @@
 """Simulated people with known, describable preferences, who answer pairs as a panel would."""
 
-from fairwise.simulation.kinds import KINDS, Roles
-from fairwise.simulation.panel import draw_pairs, draw_respondents, simulate_panel
-from fairwise.simulation.principles import PRINCIPLES, draw_panel
+from fairwise.simulation.kinds import KINDS, PRINCIPLES, Roles, draw_panel
+from fairwise.simulation.panel import (
+    SecondRound,
+    SecondThoughts,
+    draw_arms,
+    draw_pairs,
+    draw_respondents,
+    simulate_panel,
+    simulate_second_round,
+)
 from fairwise.simulation.respondent import Closeness, Discount, FirstNoticeable, Merit, Respondent, Step
-from fairwise.simulation.second_round import SecondRound, SecondThoughts, draw_arms, simulate_second_round
 
 __all__ = [
     "KINDS",

@@ -355,7 +355,7 @@ _DRAWN = 4_000
 
 @dataclass(frozen=True)
 class Minutes:
-    """Of one participant: half take less than the ``median``, nine in ten between ``low`` and ``high``."""
+    """Seconds of one participant: half take less than the ``median``, nine in ten between ``low`` and ``high``."""
 
     low: float
     median: float

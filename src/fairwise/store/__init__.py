@@ -1,5 +1,5 @@
 """What is kept: participants, the pairs they are shown, their answers. Knows no mathematics and no pages."""
 
-from fairwise.extras import require
+from fairwise.loading import require
 
 require("study", "A study")

@@ -1,5 +1,5 @@
 """A study as an operator describes it: settings, texts, cards, designs. Knows nothing of learning or HTTP."""
 
-from fairwise.extras import require
+from fairwise.loading import require
 
 require("study", "A study")

@@ -33,7 +33,7 @@ _DRAWS = 32
 
 @dataclass(frozen=True)
 class ParticipantAnswer:
-    """What a participant said of two people, `a` on the left."""
+    """Answer of a participant about two people, `a` on the left."""
 
     participant: str
     a: str
@@ -43,7 +43,7 @@ class ParticipantAnswer:
 
 @dataclass(frozen=True, eq=False)
 class SeenPeople:
-    """What is shown of people, and where each of them stands in the table; no outcomes."""
+    """Records that participants see, encoded, with the row of each person; no outcomes."""
 
     places: Mapping[str, int]
     encoded: EncodedPeople
@@ -206,7 +206,7 @@ class ActiveChooser:
     """
 
     records: Mapping[str, Hashable]
-    """What is shown of each person; two people are never compared whose records are equal."""
+    """Record that participants see, by person; people with equal records are never compared."""
 
     pairs: DifferingPairs
     model: ChoiceModel
@@ -389,7 +389,7 @@ class Situation:
 
     participant_number: int
     position: int
-    """Of the pair to choose."""
+    """Position of the pair to choose."""
 
     own: Sequence[ParticipantAnswer]
     """The participant's current answers, in the order of positions: sums of numbers depend on it in the last digit."""

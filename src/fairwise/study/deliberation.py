@@ -15,11 +15,11 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from fairwise.study.toml import Input, SettingsTable
 
 FEWEST_OTHERS = 3
-"""What the panel said about a pair is shown to someone only if so many others answered it: counts of fewer people would
+"""Fewest other people whose answers to a pair are shown: counts of fewer would
 tell what one of them said."""
 
 MOST_LISTED = 1000
-"""So many pairs a second round may be about."""
+"""Largest number of pairs in a second round."""
 
 
 def _as_text(value: object) -> object:
@@ -50,7 +50,7 @@ class Deliberation(SettingsTable):
     pairs: Annotated[
         int, Field(ge=1, le=MOST_LISTED, title="Pairs that everyone is shown again"), Input("At most.")
     ] = 10
-    """How many pairs each participant is shown again at most: the most disputed of those that they answered."""
+    """Largest number of pairs that each participant sees again: the most disputed of those that they answered."""
 
     close_on: Annotated[
         Day,
@@ -112,7 +112,7 @@ class Chosen(StrEnum):
 
 
 def disagreement(counts: Collection[int]) -> float:
-    """How likely two different people, drawn at random among those who answered a pair, said different things.
+    """Return the probability that two people, drawn from those who answered a pair, gave different answers.
 
     With n_k people who gave answer k, and n in all: 1 - sum_k n_k (n_k - 1) / (n (n - 1)).
 
@@ -140,19 +140,19 @@ FEWEST_COUNTED = 3
 
 
 class Step(StrEnum):
-    """What a room is doing."""
+    """Step of a room."""
 
     WAITING = "waiting"
     """People come in."""
 
     ALONE = "alone"
-    """Everyone answers for themselves."""
+    """Individual answers."""
 
     SHOWN = "shown"
     """The wall shows how many gave each answer, and people talk."""
 
     AGAIN = "again"
-    """Everyone answers once more."""
+    """Second answers."""
 
     COMPARED = "compared"
     """The wall shows the answers before and after."""
@@ -165,13 +165,13 @@ _WITHIN_A_PAIR = {Step.ALONE: (Step.SHOWN,), Step.SHOWN: (Step.AGAIN,), Step.AGA
 
 
 class Turn(NamedTuple):
-    """Where a room is: pairs are counted from 1, and 0 is before the first."""
+    """Position of a room: pairs count from 1, and 0 is before the first."""
 
     pair: int = 0
     step: Step = Step.WAITING
 
     def __str__(self) -> str:
-        """As forms and addresses have it.
+        """Return the turn as forms and addresses write it.
 
         >>> str(Turn(3, Step.AGAIN)), Turn.read("3-again"), Turn.read("3-never")
         ('3-again', Turn(pair=3, step=<Step.AGAIN: 'again'>), None)
@@ -187,7 +187,7 @@ class Turn(NamedTuple):
         return cls(int(pair), Step(step))
 
     def following(self, pairs: int) -> tuple[Self, ...]:
-        """Where an operator may lead a room from here, if there are so many pairs; the usual way first.
+        """Return the turns that an operator may choose next, the usual one first.
 
         >>> [str(turn) for turn in Turn(2, Step.SHOWN).following(pairs=2)]
         ['2-again', '2-over']
@@ -207,13 +207,13 @@ FEWEST = 5
 
 
 class Rule(StrEnum):
-    """How ballots are counted."""
+    """Rules for counting ballots."""
 
     APPROVAL = "approval"
-    """Everyone names all options that they find acceptable; the option that most people name is chosen."""
+    """A ballot names all acceptable options; the option on most ballots wins."""
 
     BORDA = "borda"
-    """Everyone puts all options in order; an option gets a point for every option below it."""
+    """A ballot ranks all options; an option gets a point for every option below it."""
 
     CONDORCET = "condorcet"
     """The option that a majority prefers to each other one; where there is none, that of :attr:`BORDA`."""
@@ -236,7 +236,7 @@ def is_ballot(ballot: Sequence[int], options: int, rule: Rule) -> bool:
 
 
 def approvals(ballots: Iterable[Ballot], options: int) -> list[int]:
-    """How many approve of each option.
+    """Return the number of approvals of each option.
 
     >>> approvals([(0, 1), (1,), ()], 3)
     [1, 2, 0]
@@ -249,7 +249,7 @@ def approvals(ballots: Iterable[Ballot], options: int) -> list[int]:
 
 
 def borda(ballots: Iterable[Ballot], options: int) -> list[int]:
-    """How many options stand below each one, over all ballots.
+    """Return the points of each option: the number of options below it, over all ballots.
 
     >>> borda([(0, 1, 2), (1, 0, 2)], 3)
     [3, 3, 0]
@@ -262,7 +262,7 @@ def borda(ballots: Iterable[Ballot], options: int) -> list[int]:
 
 
 def preferences(ballots: Iterable[Ballot], options: int) -> list[list[int]]:
-    """In row i and column j, how many put option i before option j.
+    """Return in row i and column j the number of ballots that rank option i above option j.
 
     >>> preferences([(0, 1), (0, 1), (1, 0)], 2)
     [[0, 2], [1, 0]]
@@ -291,7 +291,7 @@ def condorcet_winner(ballots: Sequence[Ballot], options: int) -> int | None:
 
 
 def scores(ballots: Sequence[Ballot], options: int, rule: Rule) -> list[int]:
-    """What each option gets: approvals, or points."""
+    """Return approvals or points of each option."""
     return borda(ballots, options) if rule.ranks else approvals(ballots, options)
 
 

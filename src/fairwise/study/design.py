@@ -22,13 +22,13 @@ KINDS = ("fixed", "stratified", "anchors", "repeats", "checks", "active")
 """Kinds of pairs beside uniform ones."""
 
 OFFERED_KINDS = ("anchors", "repeats", "checks", "fixed", "active")
-"""Those that the console asks for: stratified ones need strata too."""
+"""Kinds of pairs in the forms of the console; stratified pairs also need strata."""
 
 Count = Annotated[int, Field(ge=0, le=1000)]
 
 
 class Design(SettingsTable):
-    """How many of the pairs are of another kind than uniform."""
+    """Numbers of pairs of other kinds than uniform."""
 
     fixed: Annotated[Count, Field(title="Fixed"), Input("The same for every participant.", locked=True)] = 0
     """Pairs that are the same for every participant."""
@@ -69,10 +69,10 @@ class Design(SettingsTable):
         Field(ge=0, le=10_000, title="Anchor pairs in all"),
         Input("0: as many as everyone is shown, so that all are shown the same.", locked=True),
     ] = 0
-    """How many anchor pairs there are; 0 for as many as everyone is shown, so that all are shown the same."""
+    """Number of anchor pairs in all; 0: as many as everyone is shown, so that all are shown the same."""
 
     anchor_people: Annotated[int, Field(ge=1, title="People for each anchor pair"), Input("Who finish it.")] = 2
-    """How many participants who finished every anchor pair should have."""
+    """Number of finished participants that every anchor pair should have."""
 
     strata: tuple[Line, ...] = ()
     """The columns whose values divide people into strata, such as sex and race; at most 50 strata."""
@@ -82,21 +82,21 @@ class Design(SettingsTable):
         Field(ge=1, le=24 * 365, title="Hours without an answer"),
         Input("After these, the anchors of someone who left are given to someone else."),
     ] = 24
-    """After so many hours without an answer, the anchors of someone who left are given to someone else."""
+    """Hours without an answer after which the anchors of someone who left are given to someone else."""
 
     @property
     def pool(self) -> int:
-        """How many anchor pairs there are."""
+        """Number of anchor pairs."""
         return (self.anchor_pool or self.anchors) if self.anchors else 0
 
     @property
     def lease(self) -> timedelta:
-        """How long someone who does not answer keeps their slot."""
+        """Time for which someone who does not answer keeps their slot."""
         return timedelta(hours=self.lease_hours)
 
     @property
     def beside_uniform(self) -> dict[str, int]:
-        """How many pairs of each other kind there are."""
+        """Number of pairs of each other kind."""
         return {kind: number for kind in KINDS if (number := getattr(self, kind))}
 
     @model_validator(mode="after")
@@ -122,7 +122,7 @@ class Arm(SettingsTable):
     share: Annotated[
         int, Field(ge=1, le=MOST_SHARES, title="Share"), Input("2: twice as many people as 1.", locked=True)
     ] = 1
-    """How many participants come to this arm, compared with the others: 2 is twice as many as 1."""
+    """Relative number of participants in this group: 2 is twice as many as 1."""
 
     reasons: Annotated[bool, Field(title="The second round shows how others answered, and why"), Input(locked=True)] = (
         True
@@ -130,7 +130,7 @@ class Arm(SettingsTable):
     """Whether a second round shows how the others answered and their reasons; if not, people are only asked again."""
 
     question: Annotated[_Words, Field(title="The question about every pair"), Input("If empty: the study’s.")] = ""
-    """What is asked about every pair; if empty, the study's question."""
+    """Question about every pair; if empty, the study's question."""
 
     columns: Annotated[tuple[str, ...], Field(title="Columns that are shown"), Input(locked=True)] = ()
     """Names of the columns that are shown; if empty, all of them."""
@@ -157,7 +157,7 @@ class Arm(SettingsTable):
 
     @property
     def decisive(self) -> dict[str, object]:
-        """What may not change once people are assigned: words may be corrected, but not be put in or taken out."""
+        """Settings that are fixed once people are assigned: texts may be corrected, but not added or removed."""
         return self.model_dump() | {"question": bool(self.question), "text": bool(self.text)}
 
     def ordered(self, answers: Sequence[T]) -> tuple[T, ...]:
@@ -235,13 +235,13 @@ class Decision(SettingsTable):
     """One of the decisions that may be made about a person."""
 
     label: Annotated[Line, Field(title="Outcome in the file"), Input(locked=True)]
-    """As it is written in the column of outcomes; it may be nobody's outcome."""
+    """Label in the column of outcomes; it may be nobody's outcome."""
 
     words: Annotated[Line, Field(title="What participants read")]
-    """What participants read, such as released under conditions."""
+    """Words that participants read, such as released under conditions."""
 
     value: Annotated[float, Field(ge=0, le=1, title="How good, 0 to 1"), Input(locked=True)]
-    """How good it is for the person, from 0 to 1; participants read the decisions from best to worst."""
+    """Value for the person, from 0 to 1; participants read the decisions from best to worst."""
 
 
 class OutcomeWords(SettingsTable):
@@ -265,10 +265,10 @@ class OutcomeWords(SettingsTable):
 
 
 class Amount(SettingsTable):
-    """What is decided is a number."""
+    """Decision that is a number."""
 
     unit: Annotated[Unit, Field(title="Unit")] = ""
-    """What participants read behind an amount, such as euros; may be empty."""
+    """Unit that participants read behind an amount, such as euros; may be empty."""
 
     least: Annotated[Number, Field(title="The least amount"), Input(locked=True)]
     """The least amount that may be decided."""
@@ -281,7 +281,7 @@ class Amount(SettingsTable):
         Field(title="What is better for the person"),
         Input(options={"more": "a larger amount", "less": "a smaller amount"}, locked=True),
     ] = "more"
-    """What is better for the person: more, or less."""
+    """Direction that is better for the person: more, or less."""
 
     @model_validator(mode="after")
     def _least_first(self) -> Self:
@@ -312,7 +312,7 @@ class Amount(SettingsTable):
 
     @property
     def span(self) -> float:
-        """From the least to the largest."""
+        """Difference between the largest and the least amount."""
         return self.most - self.least
 
     def written(self, amount: float, language: Language) -> str:

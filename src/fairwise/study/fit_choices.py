@@ -1,4 +1,4 @@
-"""What an operator may ask of a fit, in words that need no programming."""
+"""Choices of an operator for one fit."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OF_AMOUNTS = ("tree", "linear-regression")
 
 DEEPEST = 3
 MOST_LEFT_OUT = 60
-"""Of more participants it is not found out what each of them changes."""
+"""Largest number of participants for whom the influence of each is computed."""
 
 MOST_PREDICTED = 20_000
 
@@ -70,16 +70,16 @@ class FitChoices(SettingsTable):
     name: Annotated[Line, Field(title="Name")]
     estimator: Annotated[Estimator, Field(title="Kind of model")] = "linear"
     max_depth: Annotated[int, Field(ge=1, le=DEEPEST)] = 2
-    """Of trees: so many questions in a row at most."""
+    """Largest number of questions in a row of a tree."""
 
     gamma: Annotated[Fraction, Field(title="Tolerance γ")] = 0.1
-    """By how much the chances of two people may differ against a judgment."""
+    """Difference between the chances of two people that is allowed against a judgment."""
 
     eta: Annotated[Fraction | None, Field(title="Allowance η")] = 0.0
-    """How much more than that the panel may suffer on average; None for no limit."""
+    """Average excess that is allowed over the panel; None for no limit."""
 
     judge_budget: Annotated[Fraction | None, Field(title="Allowance for each participant")] = None
-    """How much more than that any single participant may suffer on average; None for no limit."""
+    """Average excess that is allowed for any single participant; None for no limit."""
 
     favorable_label: Annotated[Line | None, Field(title="The good outcome")] = None
     """The good one of two outcomes, as written in the people's table: 0 or 1, for example; None of several decisions,
@@ -96,10 +96,10 @@ class FitChoices(SettingsTable):
     """Whether to find out, too, what other values of eta would cost."""
 
     predicted: Annotated[int, Field(title="Predicted answers", ge=0, le=MOST_PREDICTED)] = 0
-    """How many answers are added at most that nobody gave, but a model of answers predicts."""
+    """Largest number of answers that are added from the model of answers."""
 
     coverage: Annotated[float, Field(ge=0.5, lt=1)] = 0.9
-    """How often such a prediction's set has to hold the real answer."""
+    """Probability with which the set of a predicted answer holds the real answer."""
 
     weighted: Annotated[bool, Field(title="Weight of an answer")] = False
     """Whether each answer counts by the probability that it is meant."""

@@ -47,24 +47,24 @@ class Edition:
 
     language: Language
     settings: StudySettings
-    """With all words in this language."""
+    """Settings with all words in this language."""
 
     cards: Mapping[str, Card]
-    """What is shown of each person, by id, in the order of the file."""
+    """Card of each person, by id, in the order of the file."""
 
     consent_html: str
     task_html: str
     consent_text: str
-    """As it is in its file."""
+    """Consent text as in its file."""
 
     consent_language: str
-    """That of the text: the study's first, where it was not translated."""
+    """Language of the consent text; the study's first where it was not translated."""
 
     is_complete: bool
     """Whether all of it is in this language; only then it is offered."""
 
     unfinished: tuple[str, ...]
-    """What an operator has yet to fill in or to translate, with its file."""
+    """Texts that an operator has yet to fill in or to translate, with their files."""
 
     @classmethod
     def read(cls, folder: Path, settings: StudySettings, code: str, people: pa.Table, where: Path) -> Edition:
@@ -95,7 +95,7 @@ class Edition:
         return version_of(self.consent_text)
 
     def in_arm(self, name: str | None) -> Edition:
-        """What participants of an arm read; without one, this."""
+        """Return the edition for participants of an arm; without one, this edition."""
         return self if name is None else self._in_arms.get(name, self)
 
     @cached_property
@@ -200,23 +200,23 @@ class StudyFolder:
     settings: StudySettings
     secret: bytes
     editions: Mapping[str, Edition]
-    """What participants read, by language, the study's first language first."""
+    """Words and cards by language, the study's first language first."""
 
     schedules: Schedules
     fingerprint: str
-    """Which study this is: changes with the people, with every value that is shown, and with the pairs drawn."""
+    """Hash of the study: changes with the people, with every value that is shown, and with the pairs drawn."""
 
     unfinished: tuple[str, ...]
-    """What an operator has yet to fill in, with its file."""
+    """Texts that an operator has yet to fill in, with their files."""
 
     scores: Mapping[str, float] | None
-    """How likely a current model gives each person the good label, for active pairs; shown to nobody."""
+    """Probability of the good label by a current model, for active pairs; shown to nobody."""
 
     pictures: frozenset[str]
     """Names of the files with people's pictures."""
 
     tried_arm: str | None = None
-    """In a trial of the study: the arm to which everyone comes."""
+    """Experiment group of everyone in a trial of the study."""
 
     @classmethod
     def open(cls, path: str | PathLike[str]) -> StudyFolder:
@@ -245,7 +245,7 @@ class StudyFolder:
 
     @property
     def first(self) -> Edition:
-        """In the study's first language."""
+        """Edition in the study's first language."""
         return self.editions[self.settings.languages[0]]
 
     @property
@@ -256,7 +256,7 @@ class StudyFolder:
 
     @property
     def cards(self) -> Mapping[str, Card]:
-        """What is shown of each person, by id, in the order of the file and in the study's first language."""
+        """Card of each person, by id, in the order of the file and in the study's first language."""
         return self.first.cards
 
     @property
@@ -266,7 +266,7 @@ class StudyFolder:
 
     @property
     def person_ids(self) -> tuple[str, ...]:
-        """In the order of the file."""
+        """Ids of all people in the order of the file."""
         return tuple(self.cards)
 
     @property
@@ -290,7 +290,7 @@ class StudyFolder:
 
     @property
     def arms_at_end(self) -> ArmTurns | None:
-        """The same where people are assigned when they finish the first round: arms differ only after it."""
+        """Arms in their order, where people are assigned when they finish the first round; else None."""
         return self._arm_turns if assigned_late(self.settings.arms) else None
 
     @property
@@ -335,7 +335,7 @@ def read_secret(file: Path) -> bytes:
 
 
 def _fingerprint(settings: StudySettings, cards: Mapping[str, Card], scores: Mapping[str, float] | None) -> str:
-    """Of what decides which pairs are shown and what may be said of them; words may be corrected at any time."""
+    """Return the hash of what decides which pairs are shown and which answers they allow, not of words."""
     decisive = settings.model_dump(include={"pairs", "seed", "answers"})
     if settings.design.beside_uniform:
         decisive["design"] = settings.design.model_dump(exclude={"anchor_people", "lease_hours"}, exclude_defaults=True)

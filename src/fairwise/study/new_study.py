@@ -122,7 +122,7 @@ def _threshold_of_amounts(column: pa.ChunkedArray, amounts: NDArray[np.float64])
 
 
 def _cuts(column: pa.ChunkedArray) -> tuple[Codes, Codes]:
-    """Whose numbers are known, in their order, and where they can be cut in two parts that are large enough."""
+    """Return rows with a number in ascending order, and places where a cut leaves enough people on both sides."""
     nobody = np.empty(0, dtype=np.intp)
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
         return nobody, nobody
@@ -240,7 +240,7 @@ def _drafted(
     table = _table(ids, {name: arrow_column(people.column(name)) for name in columns_shown(settings.columns)}, people)
     cards = cards_of(table, settings.columns, people.source.where(), language(settings.languages[0]))
     beside_people = Path(people.source.file or "").parent
-    pictures = check_pictures(beside_people, cards, language(settings.languages[0]).translate("not known"))
+    pictures = check_pictures(beside_people, cards, language(settings.languages[0]).translate("not known"), new=True)
     Schedules({person: card.rows for person, card in cards.items()}, settings, people.source.where())
     results = None
     if outcome is not None:

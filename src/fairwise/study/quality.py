@@ -17,14 +17,14 @@ from fairwise.judgments.conflicts import cycles
 from fairwise.study.schedules import PairAnswer
 
 FAST_SECONDS = 2.0
-"""Nobody reads two people's details in less."""
+"""Least seconds in which someone can read two people's details."""
 
 FEWEST_TIMED = 5
-"""Of so few times nothing is said."""
+"""Fewest known times for the flag `too_fast`."""
 
 FEWEST_ALIKE = 10
 ALIKE_SHARE = 0.95
-"""The same answer so often is called always."""
+"""Share of equal answers that counts as always the same."""
 
 FEWEST_DIFFERING = 2
 DIFFERING_SHARE = 0.5
@@ -47,7 +47,7 @@ EXPLAINED = {
     UNSTEADY: f"Of the pairs that were shown once more with sides swapped, at least {FEWEST_DIFFERING} got another "
     f"answer than the first time, and these are at least {100 * DIFFERING_SHARE:g} % of them.",
 }
-"""What participants' pages and documents say each flag means."""
+"""Explanation of each flag for pages and documents."""
 
 EVIDENCE = {
     TOO_FAST: f"%(fast)d of %(pairs)d pairs took less than {FAST_SECONDS:g} seconds; the middle one took %(middle)s "
@@ -56,7 +56,7 @@ EVIDENCE = {
     FAILED_CHECK: "%(failed)d of %(checks)d checks were not answered “%(said)s”.",
     UNSTEADY: "%(differing)d of %(repeats)d repeats got another answer.",
 }
-"""What each rests on; ``said`` is an answer in :data:`WORDS`."""
+"""Evidence for each flag, a template; ``said`` is an answer in :data:`WORDS`."""
 
 
 @dataclass(frozen=True)
@@ -65,14 +65,14 @@ class Flag:
 
     kind: str
     values: Mapping[str, object]
-    """What its :attr:`evidence` names."""
+    """Values of the template :attr:`evidence`."""
 
     positions: tuple[int, ...] = ()
-    """Of the pairs it is about, where it is about some."""
+    """Positions of the pairs that the flag is about, if any."""
 
     @property
     def evidence(self) -> str:
-        """What it rests on, a text to be formatted with :attr:`values`."""
+        """Template of the evidence, to be formatted with :attr:`values`."""
         return EVIDENCE[self.kind]
 
     @property
@@ -164,7 +164,7 @@ class Contradiction:
     """Each once: two, or those of a circle in its order."""
 
     pairs: tuple[Compared, ...]
-    """In the order in which they were shown; of a circle, in its order."""
+    """Pairs in the order in which they were shown; of a circle, in its order."""
 
 
 def contradictions(

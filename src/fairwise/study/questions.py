@@ -67,21 +67,21 @@ class Question(SettingsTable):
     """A short name under which the answer is kept and exported: small letters, digits and _, such as age."""
 
     words: Annotated[Line, Field(title="The question")]
-    """What participants read."""
+    """Words that participants read."""
 
     kind: Annotated[
         Literal["choice", "several", "scale", "number", "text"],
         Field(title="Answered by"),
         Input(options=_KINDS, locked=True),
     ] = "choice"
-    """How it is answered: choice (one option), several (any number of them), scale, number or text."""
+    """Kind of answer: choice (one option), several (any number of them), scale, number or text."""
 
     options: Annotated[
         tuple[Option, ...],
         Field(max_length=MOST_OPTIONS, title="Options"),
         Input("One on each line. Of a scale: what its two ends are called.", locked=True),
     ] = ()
-    """What can be chosen; of a scale, what its two ends are called."""
+    """Options to choose from; of a scale, names of its two ends."""
 
     least: Annotated[
         int | None,
@@ -114,7 +114,7 @@ class Question(SettingsTable):
 
     @property
     def numbers(self) -> range:
-        """Some whole numbers that may be given: a hundred and one at most, where there is no limit on one side."""
+        """Some allowed whole numbers: a hundred and one at most, where there is no limit on one side."""
         if self.least is None:
             return range(0 if self.most is None else self.most - 100, (100 if self.most is None else self.most) + 1)
         return range(self.least, (self.least + 100 if self.most is None else self.most) + 1)

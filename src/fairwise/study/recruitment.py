@@ -1,4 +1,4 @@
-"""How people come to a study, how they are recognised, and the table ``[recruitment]`` of ``study.toml``."""
+"""Recruitment: ways into a study, keys and signatures, and the table ``[recruitment]`` of ``study.toml``."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Keys:
 
     @staticmethod
     def hashed(token: str) -> bytes:
-        """What is kept of a token. It has so many bits that a plain hash cannot be turned round."""
+        """Return the stored hash of a token, which has too many bits for a plain hash to be reversed."""
         return hashlib.sha256(token.encode()).digest()
 
     def form(self, subject: str) -> str:
@@ -59,7 +59,7 @@ class Keys:
         return self._times.sign(f"{_milliseconds()} {key}").decode()
 
     def seconds_since(self, key: str, stamp: str) -> float | None:
-        """How long ago a stamp for this pair was made; None if it is not ours."""
+        """Return the seconds since a stamp for this pair was made; None if it is not ours."""
         try:
             then, _, stamped = self._times.unsign(stamp).decode().partition(" ")
         except BadSignature:
@@ -67,7 +67,7 @@ class Keys:
         return max(0, _milliseconds() - int(then)) / 1000 if stamped == key else None
 
     def mark(self, panel: str, panel_id: str) -> bytes:
-        """What is kept of someone from a panel who withdrew: known again, but only by whoever has the secret."""
+        """Return the keyed hash by which someone from a panel who withdrew is recognised."""
         return hmac.digest(self._secret, f"withdrawn {panel} {panel_id}".encode(), "sha256")
 
     def group_mark(self, panel: str, panel_id: str) -> bytes:
@@ -93,7 +93,7 @@ def _milliseconds() -> int:
 
 OPEN, PERSONAL, ROOM = "open", "personal", "room"
 SIMULATED_AGENT, FORCED_AGENT = "fairwise-bots (simulated)", "fairwise-bots (simulated, forced)"
-"""What simulated people say their browser is, and what those say who are to come among real people."""
+"""User agents of simulated people, and of those who may come among real people."""
 
 PANELS = {"prolific": "Prolific", "sona": "Sona", "mturk": "Mechanical Turk"}
 """Panels that send people, with the names people know them by."""
@@ -172,7 +172,7 @@ class Arrival:
 
     @property
     def address(self) -> str:
-        """Where the same person comes in again."""
+        """Address at which the same person comes in again."""
         if self.came_by in PANELS:
             values = zip(_PARAMETERS[self.came_by], (self.who, self.session), strict=True)
             return f"/?{urlencode({name: value for name, value in values if name is not None})}"
@@ -208,7 +208,7 @@ _SHA256 = bytes.fromhex("3031300d060960864801650304020105000420")
 
 
 class NotSigned(Exception):  # noqa: N818 - says what is the case
-    """Nothing that the panel signed for this study, or not any more."""
+    """A token that the panel did not sign for this study, or that is no longer valid."""
 
 
 @dataclass(frozen=True)
@@ -341,7 +341,7 @@ WayBack = Annotated[str, StringConstraints(strip_whitespace=True, max_length=100
 
 
 class Recruitment(SettingsTable):
-    """How people come to the study, how many of them, and where they go afterwards."""
+    """Settings for who takes part, how many, and where they go afterwards."""
 
     open: Annotated[bool, Field(title="Whoever has the address of the study may take part")] = True
     """Whether whoever has the address may take part; otherwise only by personal link, in a room or from the panel."""
@@ -352,7 +352,7 @@ class Recruitment(SettingsTable):
     """The panel that sends people: prolific, sona, mturk, or none."""
 
     completion_url: Annotated[WayBack, Field(title="Where they go when they have finished"), Input(_GAPS)] = ""
-    """Where those from the panel are sent back to when all is saved; {id}, {session} and {code} are filled in."""
+    """Address for those from the panel when all is saved; {id}, {session} and {code} are filled in."""
 
     completion_code: Annotated[
         str,
@@ -363,33 +363,33 @@ class Recruitment(SettingsTable):
     """The code that those from the panel are shown at the end; if empty, everyone is shown one of their own."""
 
     screened_out_url: Annotated[WayBack, Field(title="Where those go who cannot take part"), Input(_GAPS)] = ""
-    """Where those from the panel are sent back to who cannot take part; filled in likewise."""
+    """Address for those from the panel who cannot take part; filled in likewise."""
 
     most: Annotated[
         int, Field(ge=0, title="At most so many people"), Input("Those who left are not counted. 0: any number.")
     ] = 0
-    """How many may take part at most, those who left not counted; 0 for any number."""
+    """Largest number of participants, those who left not counted; 0 for any number."""
 
     hold_minutes: Annotated[
         int,
         Field(ge=1, le=60 * 24 * 365, title="Minutes for which a place is held until the first answer"),
         Input("Then others may take it. Whoever comes back goes on if there is room."),
     ] = 30
-    """For how many minutes a place is held for someone who agreed and has not answered yet."""
+    """Minutes for which a place is held for someone who agreed and has not answered yet."""
 
     most_from_address: Annotated[
         int,
         Field(ge=0, title="At most so many begin from one internet address in a quarter of an hour"),
         Input("0: any number. The address is not kept."),
     ] = 30
-    """How many may begin from one internet address within a quarter of an hour; 0 for any number."""
+    """Largest number who may begin from one internet address within a quarter of an hour; 0 for any number."""
 
     most_from_address_in_rooms: Annotated[
         int,
         Field(ge=0, title="The same for those who come by a room's code"),
         Input("The phones of a class often have one address together."),
     ] = 300
-    """The same for those who come by a room's code, as the phones of a class often have one address together."""
+    """Limit for those who come by a room's code, as the phones of a class often have one address together."""
 
     panel_keys: Annotated[
         str,
@@ -412,7 +412,7 @@ class Recruitment(SettingsTable):
 
     @property
     def hold(self) -> timedelta:
-        """For how long a place is held until the first answer."""
+        """Time for which a place is held until the first answer."""
         return timedelta(minutes=self.hold_minutes)
 
     @model_validator(mode="after")
@@ -441,7 +441,7 @@ class Relation(SettingsTable):
     """What participants read."""
 
     most: Annotated[Annotated[int, Field(ge=0)] | None, Field(title="At most")] = None
-    """How many such people may take part at most; 0 to screen them out; left out: any number."""
+    """Largest number of such participants; 0 to screen them out; left out: any number."""
 
     affected: Annotated[
         bool | None,

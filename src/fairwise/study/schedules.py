@@ -47,7 +47,7 @@ class PairAnswer(NamedTuple):
     answer: Answer
     design: str = ""
     seconds: float | None = None
-    """How long it took, if that is known."""
+    """Seconds until the answer, if known."""
 
     version: int = 1
     """The largest of a pair is current."""
@@ -64,10 +64,10 @@ class NumberedPairs(ABC):
     """Ordered pairs of people: two people on swapped sides have another number."""
 
     ordered: int
-    """How many there are."""
+    """Number of ordered pairs."""
 
     def __len__(self) -> int:
-        """How many there are if sides do not matter."""
+        """Return the number of pairs without regard to sides."""
         return self.ordered // 2
 
     def __getitem__(self, number: int) -> TwoPeople:
@@ -147,7 +147,7 @@ _WORD = 1 << 64
 
 
 class Purpose(IntEnum):
-    """What a stream decides. Each thing has a stream of its own, so that more of one thing leaves the others alone."""
+    """Purpose of a stream of random numbers; more draws of one purpose change no other."""
 
     UNIFORM = 0
     FIXED_SET = 1
@@ -218,7 +218,7 @@ class Cell:
 
 
 class StratifiedPairs:
-    """So many pairs for each participant, of every combination as many as of any other, or one more.
+    """Pairs of each participant, spread evenly over the combinations of strata.
 
     A combination with too few pairs gives all it has, and the others share the rest. Where it does not come out even,
     chance decides which combinations give one more; so each pair's chance is known exactly.
@@ -298,7 +298,7 @@ def _shared(count: int, capacities: Sequence[int]) -> tuple[int, int]:
 
 S = TypeVar("S")
 PAUSE = 10
-"""So many pairs at least lie between a pair and its repeat, if there are as many others."""
+"""Least number of pairs between a pair and its repeat, if there are as many others."""
 
 
 def ordered(originals: Sequence[ShownPair], checks: Sequence[ShownPair], repeats: int, draws: Draws) -> list[ShownPair]:
@@ -339,7 +339,7 @@ _PLACES = 2
 
 
 def block_size(arms: Sequence[Arm]) -> int:
-    """How many turns a block of the arms' order has."""
+    """Return the number of turns in a block of the arms' order."""
     return sum(_PLACES * arm.share for arm in arms)
 
 
@@ -368,7 +368,7 @@ class ArmTurns:
 
 
 class Schedules:
-    """Which pairs a study shows to whom.
+    """Pairs that a study shows to each participant.
 
     Fixed and anchor pairs are the study's, and never drawn again for someone. The others are each participant's own:
     stratified ones first, then uniform ones among all that are left. Active ones are chosen on the way, from what was
@@ -436,7 +436,7 @@ class Schedules:
         return [ShownPair(*two, PairDesign.UNIFORM, self._uniform_chance(two)) for two in drawn]
 
     def _uniform_chance(self, two: TwoPeople) -> float:
-        """Whoever is not among the stratified is as likely as any other of those."""
+        """Return the chance of a pair among those that are not stratified."""
         left = len(self.pairs) - len(self._reserved) - self._design.stratified
         chance = self._settings.uniform / left
         return chance if self._stratified is None else (1 - self._stratified.chance(*two)) * chance
@@ -448,7 +448,7 @@ class Schedules:
         return [ShownPair(*two, PairDesign.STRATIFIED, self._stratified.chance(*two)) for two in drawn]
 
     def _shared_pairs(self, participant_number: int, slot: int) -> list[ShownPair]:
-        """What others are shown too, on sides of one's own."""
+        """Return fixed and anchor pairs, on sides of the participant's own."""
         draws = self._draws(Purpose.SIDES, participant_number)
         fixed = [ShownPair(*draws.sided(two), PairDesign.FIXED, 1.0) for two in self.fixed]
         chance = self._design.anchors / max(1, len(self.anchor_pool))

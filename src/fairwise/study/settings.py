@@ -78,35 +78,35 @@ class ShownColumn(SettingsTable):
     """The name in people.parquet."""
 
     label: Annotated[Line, Field(title="Label")]
-    """What participants read before the value."""
+    """Label that participants read before the value."""
 
     unit: Annotated[Unit, Field(title="Unit"), Input(locked=True)] = ""
-    """What participants read behind the value, such as years; may be empty."""
+    """Unit that participants read behind the value, such as years; may be empty."""
 
     alt: str = ""
-    """For pictures: the column that says in words what each shows; the values are then files in the folder images."""
+    """Column with words for pictures; the values of this column are then files in the folder images."""
 
 
 class AnswerWords(SettingsTable):
-    """What the buttons say."""
+    """Words on the buttons."""
 
     same: Annotated[Line, Field(title="Button: the same")] = marked("The two should be treated the same")
-    """For the answer same."""
+    """Words for the answer same."""
 
     a_at_least_b: Annotated[Line, Field(title="Button: A at least as well as B")] = marked(
         "Person A should be treated at least as well as person B"
     )
-    """For the answer a_at_least_b; not shown where there are two answers."""
+    """Words for the answer a_at_least_b; not shown where there are two answers."""
 
     b_at_least_a: Annotated[Line, Field(title="Button: B at least as well as A")] = marked(
         "Person B should be treated at least as well as person A"
     )
-    """For the answer b_at_least_a; not shown where there are two answers."""
+    """Words for the answer b_at_least_a; not shown where there are two answers."""
 
     no_constraint: Annotated[Line, Field(title="Button: either may be treated better")] = marked(
         "Either may be treated better than the other"
     )
-    """For the answer no_constraint."""
+    """Words for the answer no_constraint."""
 
 
 class StudySettings(SettingsFile):
@@ -121,7 +121,7 @@ class StudySettings(SettingsFile):
     question: Annotated[Text, Field(title="The question about every pair")] = marked(
         "In your view, as a matter of fairness, how should these two people be treated, compared with each other?"
     )
-    """What is asked about every pair."""
+    """Question about every pair."""
 
     treated_well: Annotated[
         Line, Field(title="The favourable outcome, in words"), Input("What it means here to be treated well.")
@@ -138,14 +138,14 @@ class StudySettings(SettingsFile):
     pairs: Annotated[
         int, Field(ge=1, le=MOST_PAIRS, title="Pairs for each participant"), Input("From 1 to 1000.", locked=True)
     ] = 50
-    """How many pairs each participant is shown, 1 to 1000, of whatever kind."""
+    """Number of pairs for each participant, 1 to 1000, of any kind."""
 
     seed: Annotated[
         int,
         Field(ge=0, le=2**63 - 1, title="Seed"),
         Input("Any whole number; from it follows who is shown which.", locked=True),
     ] = 0
-    """From it follows who is shown which pairs; any whole number from 0."""
+    """Seed that decides who is shown which pairs; any whole number from 0."""
 
     mark_differences: Annotated[bool, Field(title="Mark the rows in which the two people differ")] = False
     """Whether rows in which the two people differ are marked."""
@@ -169,17 +169,17 @@ class StudySettings(SettingsFile):
     """Whether participants are shown, at the end, where they contradicted themselves, and may revise it."""
 
     relation_question: Annotated[Line, Field(title="The question")] = marked("What is your relation to this decision?")
-    """What is asked of everyone first, if there are relations to choose from."""
+    """Question that everyone is asked first, if there are relations to choose from."""
 
     contact: Annotated[Contact, Field(title="Whom participants may write to")] = ""
-    """Whom participants may write to; shown on every page that may raise a question."""
+    """Contact address for participants; shown on every page that may raise a question."""
 
     retention_days: Annotated[
         int,
         Field(ge=0, le=36500, title="Days after which texts, names and panel's ids are deleted"),
         Input("From when someone finished; names and ids once the study is closed. 0: never."),
     ] = 0
-    """After so many days texts are deleted, and once the study is closed also names and panel's ids; 0 keeps all."""
+    """Days after which texts are deleted, and once the study is closed also names and panel's ids; 0 keeps all."""
 
     simulated: Annotated[
         bool,
@@ -189,28 +189,28 @@ class StudySettings(SettingsFile):
     """Whether no real people take part, as in the demo; every page and every report then says so."""
 
     design: Design = Design()
-    """How many of the pairs are of which other kind; the rest are uniform: drawn anew for everyone."""
+    """Numbers of pairs of other kinds; the rest are uniform: drawn anew for everyone."""
 
     deliberation: Deliberation = Deliberation()
     """Whether there is a second round, in which participants see how the others answered."""
 
     recruitment: Recruitment = Recruitment()
-    """Who may take part, and where they are sent afterwards."""
+    """Rules for who may take part, and where they are sent afterwards."""
 
     answer_words: AnswerWords = AnswerWords()
-    """What the buttons say."""
+    """Words on the buttons."""
 
     outcome_words: OutcomeWords | None = None
     """Words for the two outcomes of a study, used by pages and reports."""
 
     decisions: tuple[Decision, ...] = ()
-    """What may be decided about a person, where it is more than the two things that an outcome says."""
+    """Decisions about a person, where there are more than the two outcomes."""
 
     amount: Amount | None = None
-    """For studies in which an amount is decided: from which to which, and what is better."""
+    """Range of amounts, for studies that decide an amount, and which direction is better."""
 
     relations: tuple[Relation, ...] = ()
-    """What participants may be to the decision; if there are none, nobody is asked."""
+    """Relations of participants to the decision; if there are none, nobody is asked."""
 
     arms: tuple[Arm, ...] = ()
     """Groups to which chance assigns participants, each shown something else; if there are none, all see the same."""
@@ -219,31 +219,31 @@ class StudySettings(SettingsFile):
     """Questions of one's own, each asked once, on a page before or after the pairs."""
 
     columns: Annotated[tuple[ShownColumn, ...], Field(min_length=1)]
-    """What is shown of a person, in this order; these are the columns of people.parquet."""
+    """Columns that are shown of a person, in this order; these are the columns of people.parquet."""
 
     @property
     def uniform(self) -> int:
-        """How many uniform pairs each participant is shown."""
+        """Number of uniform pairs for each participant."""
         return self.pairs - sum(self.design.beside_uniform.values())
 
     @property
     def mixture(self) -> dict[str, int]:
-        """How many pairs of each kind each participant is shown."""
+        """Number of pairs of each kind for each participant."""
         return ({"uniform": self.uniform} if self.uniform else {}) | self.design.beside_uniform
 
     @property
     def allowed_answers(self) -> tuple[Answer, ...]:
-        """In the order of the buttons and of the keys 1 to 4."""
+        """Answers in the order of the buttons and of the keys 1 to 4."""
         return TWO_ANSWERS if self.answers == "two" else FOUR_ANSWERS
 
     @property
     def outcome_kind(self) -> OutcomeKind:
-        """What is decided: one of two things, one of a few that are each so good, or an amount."""
+        """Kind of decision: one of two, one of several with values, or an amount."""
         return kind_of(self.decisions, self.amount)
 
     @property
     def label_values(self) -> dict[str, float] | None:
-        """How good each decision is, by its label; None where there are two as usual, or amounts."""
+        """Value of each decision by its label; None for two decisions or amounts."""
         return {one.label: one.value for one in self.decisions} or None
 
     @property
@@ -252,7 +252,7 @@ class StudySettings(SettingsFile):
         return best_first(self.decisions)
 
     def words_of(self, answer: Answer) -> str:
-        """What the button of an answer says."""
+        """Return the words on the button of an answer."""
         words: str = getattr(self.answer_words, answer.value)
         return words
 
@@ -378,7 +378,7 @@ class StudySettings(SettingsFile):
         return "\n".join([*lines, ""])
 
     def _as_written(self, text: str) -> Plain:
-        """Where the file has ``design.uniform`` it need not have `pairs`, which are the sum."""
+        """Leave out `pairs` where the file has ``design.uniform``, because they are the sum."""
         content, design = super()._as_written(text), tomllib.loads(text).get("design", {})
         if "uniform" in design:
             del content["pairs"]
@@ -391,16 +391,16 @@ def _twice(values: list[str]) -> str | None:
 
 
 class StudyState(StrEnum):
-    """What an operator decided last."""
+    """State of a study, decided by an operator."""
 
     OPEN = "open"
     """People may begin and answer."""
 
     PAUSED = "paused"
-    """Not for the time being."""
+    """Nobody may begin or answer for the time being."""
 
     CLOSED = "closed"
-    """Not any more."""
+    """Nobody may begin or answer any more."""
 
     def may_follow(self, state: str) -> bool:
         """Whether a study in another state may come to this one; from closed there is no way back."""
@@ -408,11 +408,11 @@ class StudyState(StrEnum):
 
 
 class Stage(StrEnum):
-    """Where a participant is, as it is kept; everyone begins after they agreed."""
+    """Stage of a participant, as stored; everyone begins after the consent page."""
 
     RELATION = "relation"
     QUESTIONS = "questions"
-    """Those before the pairs; those after them are asked of whoever is at the pairs, when all are answered."""
+    """Questions before the pairs; those after the pairs belong to the stage `PAIRS`."""
 
     TASK = "task"
     CHECK = "check"
@@ -424,10 +424,10 @@ class Stage(StrEnum):
 
 
 ENDS = (Stage.FINISHED, Stage.SCREENED_OUT)
-"""Whoever is there has nothing to go on with."""
+"""Stages after which nothing follows."""
 
 ANSWERING = (Stage.PAIRS, Stage.SECOND_LOOK)
-"""Where answers are given, and from where one finishes."""
+"""Stages in which answers are given, and from which one finishes."""
 
 _WAY = (Stage.RELATION, Stage.QUESTIONS, Stage.TASK, Stage.CHECK, Stage.PRACTICE, Stage.PAIRS)
 

@@ -25,14 +25,14 @@ Unit = Annotated[str, StringConstraints(strip_whitespace=True, max_length=40)]
 Contact = Annotated[str, StringConstraints(strip_whitespace=True, max_length=300)]
 
 Plain = dict[str, Any]
-"""What a file or a form says: texts, numbers, truths, lists and tables of these."""
+"""Content of a file or a form: texts, numbers, booleans, lists and tables of these."""
 
 _LONGEST_FILE, _MOST_DOTS = 1_000_000, 100
 
 
 @dataclass(frozen=True)
 class Input:
-    """How a form asks for a setting, beside what its field says: title, type, bounds and default."""
+    """Details of a form field that its pydantic field lacks."""
 
     hint: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class SettingError(InputError):
 
 
 class SettingsTable(BaseModel):
-    """Nothing unknown is allowed, nothing changes; what is said below a setting stands above it in ``study.toml``."""
+    """Immutable settings without unknown names; the docstring of a setting stands above it in ``study.toml``."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
@@ -118,7 +118,7 @@ def read_toml(file: Path) -> Plain:
 
 
 def _refuse_long(file: Path, text: str) -> None:
-    """Whoever made the file may be anyone; a key of n parts takes time that grows with n² to read."""
+    """Refuse long files and keys of many parts: reading a key of n parts takes time that grows with n²."""
     if len(text) > _LONGEST_FILE:
         raise InputError(f"{file}: longer than {_LONGEST_FILE:,} characters; this is no file of settings")
     for number, line in enumerate(text.split("\n"), start=1):

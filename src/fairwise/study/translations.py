@@ -30,11 +30,11 @@ _WORDS = {
 }
 
 KEYS = {"decisions": "label", "relations": "name", "arms": "name", "questions": "name", "columns": "name"}
-"""By what of theirs the rows of a table are named where they are translated."""
+"""Setting by which a translation names the rows of a table."""
 
 
 class ButtonTranslation(SettingsTable):
-    """What the buttons say."""
+    """Words on the buttons."""
 
     same: Line | None = None
     a_at_least_b: Line | None = None
@@ -43,7 +43,7 @@ class ButtonTranslation(SettingsTable):
 
 
 class ColumnTranslation(SettingsTable):
-    """What participants read before and behind a value."""
+    """Label, unit and values of a column."""
 
     label: Line | None = None
     unit: Unit | None = None
@@ -55,13 +55,13 @@ class ColumnTranslation(SettingsTable):
 
 
 class AmountTranslation(SettingsTable):
-    """What participants read behind an amount that is decided."""
+    """Unit of amounts."""
 
     unit: Unit | None = None
 
 
 class ArmTranslation(SettingsTable):
-    """What participants of an arm read."""
+    """Texts of an experiment group."""
 
     question: Text | None = None
     text: Text | None = None
@@ -92,16 +92,16 @@ class Translation(SettingsFile):
 
     amount: AmountTranslation = AmountTranslation()
     relations: dict[Line, Line] = Field(default_factory=dict)
-    """What participants may be to the decision, by its name in study.toml."""
+    """Relations to the decision, by their names in study.toml."""
 
     arms: dict[Line, ArmTranslation] = Field(default_factory=dict)
-    """By the name in study.toml."""
+    """Texts of experiment groups, by their names in study.toml."""
 
     questions: dict[Line, QuestionTranslation] = Field(default_factory=dict)
     """The study's own questions, by their names in study.toml."""
 
     columns: dict[Line, ColumnTranslation] = Field(default_factory=dict)
-    """By the name in people.parquet."""
+    """Words of columns, by their names in people.parquet."""
 
     @classmethod
     def read(cls, file: Path, settings: StudySettings) -> Self:
@@ -214,7 +214,7 @@ def draft_words(settings: StudySettings, code: str) -> Plain:
 
 
 def _lines(words: Mapping[str, str]) -> Iterator[str]:
-    """Those that there are, each behind #."""
+    """Yield a commented line for each text that is not empty."""
     return (f"# {setting_line(name, text)}" for name, text in words.items() if text)
 
 

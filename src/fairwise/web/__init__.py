@@ -1,5 +1,5 @@
 """The web app: participants' pages at ``/``, the operators' console at ``/admin``."""
 
-from fairwise.extras import require
+from fairwise.loading import require
 
 require("study", "A study")

@@ -23,7 +23,7 @@ from sklearn.tree import DecisionTreeClassifier
 from fairwise import Judgments, PairwiseFairClassifier, PairwiseFairRegressor
 from fairwise.datasets import load_compas, load_german_credit
 from fairwise.errors import InputError, MissingExtraError
-from fairwise.extras import EXTRAS
+from fairwise.loading import EXTRAS
 from fairwise.simulation import simulate_panel
 
 pytestmark = pytest.mark.filterwarnings("ignore:The search ended:sklearn.exceptions.ConvergenceWarning")

@@ -9,8 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fairwise.constraints.budgets import panel_budget
-from fairwise.constraints.pairs import PairRows
+from fairwise.constraints.pairs import PairRows, panel_budget
 from fairwise.learning.model.mixture import Mixture
 from fairwise.learning.oracles.linear import RegressionOracle
 from fairwise.learning.problem import Points, Problem

@@ -9,7 +9,7 @@ import highspy
 import numpy as np
 import pytest
 
-from fairwise.constraints.budgets import Budget
+from fairwise.constraints.pairs import Budget
 from fairwise.errors import SolverError
 from fairwise.learning.solvers import master as module
 from fairwise.learning.solvers.highs import drop_rows, quiet_highs, run

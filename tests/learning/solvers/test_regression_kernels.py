@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from fairwise.constraints.budgets import judge_budgets, panel_budget
+from fairwise.constraints.pairs import judge_budgets, panel_budget
 from fairwise.learning.oracles.descent import DescentOracle
 from fairwise.learning.oracles.linear import RegressionOracle
 from fairwise.learning.problem import Problem

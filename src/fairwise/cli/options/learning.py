@@ -25,8 +25,8 @@ from fairwise.cli.options.parsing import (
 )
 from fairwise.cli.terminal import note
 from fairwise.errors import InputError
-from fairwise.extras import require
 from fairwise.learning.settings import bounded_error, parity
+from fairwise.loading import require
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,7 +13,7 @@ from fairwise.judgments.answer_model.encoding import Floats, Ints
 
 @dataclass(frozen=True, eq=False)
 class Choices:
-    """What J judges said of up to R pairs each, side by side.
+    """Answers of J judges about up to R pairs each, as arrays with one block for each judge.
 
     A row that only fills up those of a judge with fewer pairs has count 0.
     """
@@ -55,7 +55,7 @@ class Choices:
 
     @cached_property
     def spans(self) -> list[slice]:
-        """Where each block's coefficients stand among all D."""
+        """Slice of each block among all D coefficients."""
         ends = np.cumsum([block.shape[-1] for block in self.blocks])
         return [slice(int(end) - block.shape[-1], int(end)) for end, block in zip(ends, self.blocks, strict=True)]
 
@@ -220,10 +220,10 @@ ROUNDS = 30
 
 @dataclass(frozen=True)
 class Beforehand:
-    """What is taken to hold of a panel before anyone has answered, and how much of it answers may change."""
+    """Prior assumptions about a panel, and which of them answers may change."""
 
     spread: float = 0.15
-    """By how much judges differ in a coefficient, as if that had been seen of `imagined` more judges."""
+    """Prior standard deviation of a coefficient over judges; it counts as much as `imagined` more judges."""
 
     imagined: float = 2.0
     correlated: bool = True
@@ -233,7 +233,7 @@ class Beforehand:
     """Whether it is learned how large mean coefficients are; what is not known of them then counts as spread."""
 
     floor: float = 1e-4
-    """Nobody's coefficients are known more exactly than with this variance."""
+    """Least variance of a coefficient."""
 
 
 USUAL = Beforehand()
@@ -241,7 +241,7 @@ USUAL = Beforehand()
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """How coefficients are spread over judges, before anything is known of what one of them said."""
+    """Distribution of coefficients over the judges of a panel."""
 
     weights: Floats
     """``(Q, D)``: mean coefficients, and what each attribute of a judge adds to them."""
@@ -256,7 +256,7 @@ class Panel:
 
     @property
     def newcomer(self) -> Normal:
-        """Somebody of whom neither answers nor attributes are known."""
+        """Distribution for a judge without known answers and attributes."""
         return Normal(self.weights[0], self.covariance)
 
     def posterior(self, choices: Choices, attributes: Floats, start: Floats | None = None, steps: int = 8) -> Normal:

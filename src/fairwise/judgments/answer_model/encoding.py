@@ -37,7 +37,7 @@ class NumberColumn:
     """The distinct values, ascending."""
 
     ranks: Floats
-    """Of each of them, standardised; empty where ranks are not wanted, or say nothing new of fewer than three."""
+    """Standardised rank of each value; empty without ranks, or with fewer than three values."""
 
     @classmethod
     def learn(cls, column: pd.Series, *, ranked: bool) -> NumberColumn:
@@ -68,7 +68,7 @@ class CategoryColumn:
     name: object
     codes: dict[object, int]
     shares: Floats
-    """Of each code."""
+    """Share of each code."""
 
     @classmethod
     def learn(cls, column: pd.Series) -> CategoryColumn:
@@ -81,7 +81,7 @@ class CategoryColumn:
         return cls(column.name, numbers, np.bincount(coded, weights=counts) / max(len(column), 1))
 
     def code(self, column: pd.Series) -> Ints:
-        """Of somebody with a value that was never seen it is one behind the last, or that of the rare ones."""
+        """Return the code of each person; an unseen value gets the next code, or that of rare values."""
         strange = min(len(self.shares), _CATEGORIES - 1)
         return _keys(column).map(lambda value: self.codes.get(value, strange)).to_numpy(dtype=np.int64)
 
@@ -97,7 +97,7 @@ class PeopleEncoder:
     columns: tuple[object, ...]
     numbers: tuple[NumberColumn, ...]
     categories: tuple[CategoryColumn, ...]
-    """Also of numbers that are not always known: whether they are."""
+    """Columns of categories, and for numbers with gaps whether a value is missing."""
 
     plain: bool
     """Whether differences are all that counts: no ranks of numbers, and not where the two stand."""
@@ -150,13 +150,13 @@ class PeopleEncoder:
 
     @property
     def ahead_columns(self) -> list[object]:
-        """For each feature of `EncodedPeople.ahead`, the column of people it comes from."""
+        """Column of people behind each feature of `EncodedPeople.merit_differences`."""
         numbers = [column.name for column in self.numbers for _ in range(1 + bool(column.ranks.size))]
         return [*numbers, *self._indicator_columns()]
 
     @property
     def apart_columns(self) -> list[object]:
-        """Likewise of `EncodedPeople.apart`; None for the first, which is always 1."""
+        """Column of people behind each feature of `EncodedPeople.distances`; None for the first, which is always 1."""
         numbers = [column.name for column in self.numbers]
         levels = [] if self.plain else [*numbers, *self._indicator_columns()]
         return [None, *numbers, *(column.name for column in self.categories), *levels]
@@ -167,7 +167,7 @@ class PeopleEncoder:
 
 @dataclass(frozen=True, eq=False)
 class EncodedPeople:
-    """What is shown of n people: standardised numbers, codes of categories, merits and levels."""
+    """Records of n people as standardised numbers, codes of categories, merits and levels."""
 
     numbers: Floats
     """``(n, N)``."""
@@ -240,11 +240,11 @@ class Scale:
     """
 
     answers: tuple[Answer, ...]
-    """In the order of `ORDER`."""
+    """Possible answers in the order of `ORDER`."""
 
     @classmethod
     def of(cls, answers: Sequence[Answer]) -> Scale:
-        """Whoever may say that A is ahead may say it of B."""
+        """Return the scale with these answers; ordered answers are symmetric."""
         ordered = any(answer.ordered for answer in answers)
         return cls(tuple(answer for answer in ORDER if (ordered if answer.ordered else answer in answers)))
 
@@ -296,7 +296,7 @@ class SaidRows:
 
 @dataclass(frozen=True, eq=False)
 class AskedPairs:
-    """What a panel said, pair by pair of each judge, sides in one order; predicted rows are none of it."""
+    """Answered pairs of each judge, the sides in one order, without predicted rows."""
 
     judges: list[object]
     people: list[object]
@@ -429,7 +429,7 @@ class WantedPairs:
     left: Ints
     right: Ints
     index: pd.Index
-    """Of the table they came in."""
+    """Index of the table of pairs."""
 
 
 def read_pairs(pairs: object, judges: Sequence[object], people: pd.Index) -> WantedPairs:

@@ -40,7 +40,7 @@ _PARTS = (0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
 
 @dataclass(frozen=True, eq=False)
 class Lapses:
-    """How often each judge lapses, which is to answer by lot among the K answers.
+    """Chance with which each judge lapses, that is, answers at random among the K answers.
 
     With a chance ε both times, an answer is the same again with probability (1 - ε + ε / K)² + (K - 1) (ε / K)², and
     two identical people are called the same with 1 - ε + ε / K. log-odds(ε) = c_j + slope · pace, with c_j normal over
@@ -303,11 +303,11 @@ _ROUNDS_AGAIN = 10
 
 @dataclass(frozen=True, eq=False)
 class Hierarchy:
-    """What was learned: a panel, what is believed of each of its judges, and how often they lapse."""
+    """Learned panel: distribution over judges, posterior of each judge, and lapses."""
 
     scale: Scale
     people: EncodedPeople
-    """Whom the answers are about, in the order of ``asked.people``."""
+    """Judged people in the order of ``asked.people``."""
 
     asked: AskedPairs
     attributes: Floats

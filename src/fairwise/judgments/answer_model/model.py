@@ -90,7 +90,7 @@ def _favoured(coefficients: Floats, learned: Hierarchy, encoder: PeopleEncoder) 
 
 
 class _EncodedMerit:
-    """What one judge's coefficients make of each column."""
+    """Contributions of each column to merit, by one judge's coefficients."""
 
     def __init__(self, people: EncodedPeople, own: Floats, columns: list[object]) -> None:
         self._people, self._own, self._columns = people, own, columns
@@ -165,7 +165,7 @@ def check_seed(seed: object) -> None:
 
 
 def _check_known(judgments: Judgments, judges: list[object], people: pd.Index) -> None:
-    """What sets were not calibrated for, or whom no row describes, cannot be predicted."""
+    """Refuse judges that the model was not fitted to, and people without a row."""
     frame = judgments.frame
     strangers = frame["judge"][~frame["judge"].isin(judges)].unique()
     if len(strangers):

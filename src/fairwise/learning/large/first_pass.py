@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairwise.callers import warn
-from fairwise.errors import InputError, JudgmentsError, some
+from fairwise.errors import InputError, JudgmentsError, some, warn
 from fairwise.learning.encoding import CategoryColumn, NumberColumn, TableEncoder, fill_of, scale_of
 from fairwise.learning.large.blocks import Block
 from fairwise.learning.large.passes import Span, compute, over_spans

@@ -22,9 +22,8 @@ import skops.io
 from sklearn import __version__ as sklearn_version
 from sklearn.exceptions import InconsistentVersionWarning
 
-from fairwise.callers import warn
 from fairwise.constraints.violations import STATUSES
-from fairwise.errors import ModelFileError, ModelKindError, ModelVersionWarning
+from fairwise.errors import ModelFileError, ModelKindError, ModelVersionWarning, warn
 from fairwise.learning.encoding import TableEncoder
 from fairwise.learning.estimator import PairwiseFairClassifier
 from fairwise.learning.model.amount_files import amounts_part, fill

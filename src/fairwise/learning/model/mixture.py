@@ -11,9 +11,8 @@ import numpy as np
 import pandas as pd
 from joblib import cpu_count
 
-from fairwise.constraints.budgets import PANEL
 from fairwise.constraints.groups import GroupRows
-from fairwise.constraints.pairs import PairRows, Weighting, price_columns
+from fairwise.constraints.pairs import PANEL, PairRows, Weighting, price_columns
 from fairwise.constraints.violations import PRECISION, excess
 from fairwise.learning.amounts import Amounts
 from fairwise.learning.oracles.base import Classifiers, FloatArray, Rows

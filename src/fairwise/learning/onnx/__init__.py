@@ -7,7 +7,7 @@ last step of linear ones is a matrix product in double precision, and skl2onnx w
 (:mod:`fairwise.learning.onnx.estimators`).
 """
 
-from fairwise.extras import require
+from fairwise.loading import require
 
 require("onnx", "An ONNX graph")
 
