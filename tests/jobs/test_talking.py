@@ -16,8 +16,7 @@ from fairwise.auditing.effects import IN_ROOMS
 from fairwise.jobs.work import NO_CONTROL, NOT_LEARNED, effects_of
 from fairwise.messages import translated
 from fairwise.results.effects import Effects
-from fairwise.store.arm_tables import SecondRound, finished_second_round
-from fairwise.store.export import judgments
+from fairwise.store.export import SecondRound, finished_second_round, judgments
 from fairwise.store.fit_files import EFFECTS, REPORTS, SUMMARY, job_folder
 from fairwise.store.store import Store
 from fairwise.store.study_state import set_state

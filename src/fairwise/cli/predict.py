@@ -5,9 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Option
 
-from fairwise.cli.options import with_option_groups
-from fairwise.cli.options.parsing import names
-from fairwise.cli.options.people import IdColumn, NaValues, NumericColumns, PeoplePath
+from fairwise.cli.options import IdColumn, NaValues, NumericColumns, PeoplePath, names
 from fairwise.cli.terminal import TABLES, Json, check_target, echo, note, print_json, write_table
 from fairwise.numbers import quantity, record_number
 
@@ -15,15 +13,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@with_option_groups
 def predict(
-    model: Annotated[Path, Option("--model", help="Model made by fairwise fit: model.skops.")],
+    model: Annotated[Path, Option(help="Model made by fairwise fit: model.skops.")],
     people: PeoplePath,
     id: IdColumn,  # noqa: A002 - the option's name
-    out: Annotated[Path, Option("--out", help="Where to write id, score and label: .csv or .parquet.")],
+    out: Annotated[Path, Option(help="Where to write id, score and label: .csv or .parquet.")],
     draw: Annotated[
         Literal["independent", "shared"],
-        Option("--draw", help="Labels: one draw per person, or one for everyone, so that equal chances end alike."),
+        Option(help="Labels: one draw per person, or one for everyone, so that equal chances end alike."),
     ] = "independent",
     numeric: NumericColumns = "",
     na_values: NaValues = "",

@@ -15,10 +15,17 @@ from sqlalchemy import Connection
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
 from fairwise.judgments.validation import AFFECTED, SIMULATED
-from fairwise.store.arm_tables import SecondRound, finished_second_round, silent_arm
-from fairwise.store.export import judge_name, judges, judgments, who_answered
+from fairwise.store.export import (
+    SecondRound,
+    finished_second_round,
+    judge_name,
+    judges,
+    judgments,
+    silent_arm,
+    who_answered,
+)
 from fairwise.store.jobs import Job, note_participants
-from fairwise.store.questions import PREFIX
+from fairwise.store.participants import QUESTION_PREFIX
 from fairwise.store.store import Store
 from fairwise.study.design import Amount, Arm, Decision, OutcomeWords
 from fairwise.study.fit_choices import FitChoices
@@ -124,7 +131,7 @@ def read_fit_data(job: Job, folder: Path, store: Store, kept: Path) -> FitData:
     people = with_dates(study.people())  # as `fairwise fit` reads them
     words = {relation.name: relation.words for relation in about.relations}
     relations = read_parquet(kept / _RELATIONS).to_pandas().set_index("judge").replace({"relation": words})
-    questions = {f"{PREFIX}{question.name}": question.words for question in about.questions}
+    questions = {f"{QUESTION_PREFIX}{question.name}": question.words for question in about.questions}
     relations = relations.rename(columns={"relation": about.relation_question} | questions)
     answers = Judgments.read(kept / _ANSWERS, people=people, judge_attributes=relations)
     assert job.started_at is not None
@@ -177,7 +184,7 @@ def _keep(
     about = about.assign(relation=about["relation"].mask(simulated, about["relation"] + " (simulated)"))
     attributes = [name for name in ("relation", SIMULATED, AFFECTED) if name in about and about[name].notna().any()]
     about = _without_few(about)
-    questions = [name for name in about if str(name).startswith(PREFIX) and len(set(about[name].dropna())) > 1]
+    questions = [name for name in about if str(name).startswith(QUESTION_PREFIX) and len(set(about[name].dropna())) > 1]
     about = about[["judge", *attributes, *questions]]
     second = None if second_round is None else second_round(connection)
     if second is not None:
@@ -190,7 +197,7 @@ def _keep(
 
 def _without_few(about: pd.DataFrame) -> pd.DataFrame:
     """Remove answers to a question that fewer than five gave: they would tell who these are."""
-    answers = {str(name): about[name] for name in about if str(name).startswith(PREFIX)}
+    answers = {str(name): about[name] for name in about if str(name).startswith(QUESTION_PREFIX)}
     return about.assign(
         **{name: cells.where(cells.map(cells.value_counts()) >= FEWEST) for name, cells in answers.items()}
     )

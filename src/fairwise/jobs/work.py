@@ -50,7 +50,7 @@ from fairwise.tables.output import json_text
 if TYPE_CHECKING:
     from fairwise.auditing.error_measure import Model
     from fairwise.jobs.fit_data import FitData
-    from fairwise.store.arm_tables import SecondRound
+    from fairwise.store.export import SecondRound
 
     Files = dict[str, bytes]
 

@@ -15,7 +15,7 @@ from fairwise.judgments import Judgments
 from fairwise.messages import translated
 from fairwise.results.effects import CHECKS, HYPOTHESES
 from fairwise.simulation import draw_pairs, simulate_panel, simulate_second_round
-from fairwise.store.arm_tables import SecondRound
+from fairwise.store.export import SecondRound
 from fairwise.store.fit_files import EFFECTS, job_folder
 from fairwise.tables.output import json_text
 from fairwise.web.console.rendering import LANGUAGE_COOKIE, results_language
