@@ -57,7 +57,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def same_seed() -> Iterator[None]:
     """New studies show the same pairs in every run; that seeds are drawn is tested by itself."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(new_study, "drawn_seed", lambda: 0)
+        patch.setattr(new_study, "random_seed", lambda: 0)
         yield
 
 

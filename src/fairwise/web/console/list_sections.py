@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from fairwise.errors import InputError
 from fairwise.study.design import MOST_ARMS, Arm
-from fairwise.study.questions import MOST_QUESTIONS, Question, asked
+from fairwise.study.questions import MOST_QUESTIONS, Question, questions_on_page
 from fairwise.study.recruitment import Relation
 from fairwise.study.settings import StudySettings
 from fairwise.study.texts import language, marked
@@ -138,7 +138,7 @@ def _question_group(k: int, title: str) -> Group:
 
 def questions_preview(settings: StudySettings, prefix: str, own: OwnPages, when: str) -> str:
     """The page of the questions before the pairs, or after them; an InputError says that there are none."""
-    found = asked(settings.questions, when)
+    found = questions_on_page(settings.questions, when)
     if not found:
         raise InputError(
             marked("There are no questions after the pairs yet.")

@@ -27,7 +27,7 @@ from fairwise.store.store import claim
 from fairwise.store.study_state import set_state, standing
 from fairwise.study.cards import ID, Card, cards_of
 from fairwise.study.folder import Edition, StudyFolder
-from fairwise.study.questions import asked
+from fairwise.study.questions import questions_on_page
 from fairwise.study.settings import StudySettings, StudyState
 from fairwise.study.texts import LONGEST, language, marked, safe_html
 from fairwise.study.toml import Plain, SettingError
@@ -287,7 +287,7 @@ class StudyPages(ConsolePages):
         locked = await self._read(is_locked)
         try:
             settings = section.proposed(form, locked=locked)
-            before, after = (asked(settings.questions, when) for when in ("before", "after"))
+            before, after = (questions_on_page(settings.questions, when) for when in ("before", "after"))
             when = form.text("show", 10) or ("after" if after and not before else "before")
             return framed(questions_preview(settings, self._host.prefix, _NOBODY, when))
         except InputError as error:

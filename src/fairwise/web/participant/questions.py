@@ -12,7 +12,7 @@ from starlette.routing import Route
 from fairwise.store import answers, participants
 from fairwise.store.errors import NotYet
 from fairwise.store.participants import Participant
-from fairwise.study.questions import Question, Refusal, asked
+from fairwise.study.questions import Question, Refusal, questions_on_page
 from fairwise.study.settings import ANSWERING, Stage, stage_after
 from fairwise.web.participant.base import ParticipantPages
 from fairwise.web.participant.second_look import SecondLookPages
@@ -37,7 +37,7 @@ class QuestionPages(ParticipantPages):
 
     async def are_left(self, request: Request) -> bool:
         """Whether somebody who has answered all pairs is yet to be asked those that come after them."""
-        names = {question.name for question in asked(self._settings.questions, "after")}
+        names = {question.name for question in questions_on_page(self._settings.questions, "after")}
         return bool(names) and not names <= (await self._read(request, participants.question_answers_of)).keys()
 
     async def questions(self, request: Request) -> Response:
@@ -70,7 +70,7 @@ class QuestionPages(ParticipantPages):
         """Those of the page on which somebody is, as the study's first language has them."""
         if who.stage != Stage.QUESTIONS and who.stage not in ANSWERING:
             raise NotYet
-        return asked(self._settings.questions, "before" if who.stage == Stage.QUESTIONS else "after")
+        return questions_on_page(self._settings.questions, "before" if who.stage == Stage.QUESTIONS else "after")
 
     async def _has_come_to_the_end(self, request: Request, who: Participant) -> bool:
         pairs = await self._read(request, answers.appearances_of)
