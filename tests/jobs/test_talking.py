@@ -20,7 +20,7 @@ from fairwise.store.export import SecondRound, finished_second_round, judgments
 from fairwise.store.fit_files import EFFECTS, REPORTS, SUMMARY, job_folder
 from fairwise.store.store import Store
 from fairwise.store.study_state import set_state
-from fairwise.web.console.rendering import results_language
+from fairwise.web.console.base import results_language
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
