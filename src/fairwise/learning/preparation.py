@@ -165,7 +165,7 @@ def prepare(
         seed,
         problem.judged if groups is None else None,
     )
-    oracle.hypothesis_class += target.suffix  # what is proved is about these decisions
+    oracle.hypothesis_class = target.named(oracle.hypothesis_class)  # what is proved is about these decisions
     asked = bool(moments) or (judgments is not None and len(judgments.frame) > 0)
     return PreparedFit(
         settings, problem, pairs, judged_rows, encoder, target, seed, oracle, placed.people, outcomes, weights, asked

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from fairwise.constraints.certificate import Certificate
 from fairwise.constraints.groups import VALUE, GroupRows, Moments, parity_moments
 from fairwise.errors import InputError, quote
 from fairwise.judgments import Judgments
@@ -33,6 +32,8 @@ from fairwise.learning.inputs import listed
 from fairwise.learning.oracles.base import ClassArray, FloatArray, IntArray
 from fairwise.learning.problem import mean_value
 from fairwise.learning.settings import FitSettings, LabelValues
+from fairwise.messages import Message
+from fairwise.results.certificate import Certificate
 
 if TYPE_CHECKING:
     from fairwise.learning.solvers.solution import Solution
@@ -54,8 +55,9 @@ class Target(ABC):
     noun: str = "label"
     """Name of one decision in sentences."""
 
-    suffix: str = ""
-    """Words about the decisions in the name of a hypothesis class."""
+    def named(self, hypothesis_class: Message) -> Message:
+        """Return the name of a hypothesis class with what it says about the decisions."""
+        return hypothesis_class
 
     classes: ClassArray
     """``(k,)`` the decisions, in sorted order."""
@@ -243,9 +245,8 @@ class AmountTarget(Target):
     larger_is_better: bool | None
     noun = "amount"
 
-    @property
-    def suffix(self) -> str:  # type: ignore[override]
-        return f", deciding between {self.size} amounts"
+    def named(self, hypothesis_class: Message) -> Message:
+        return Message("{kind}, deciding between {size} amounts", kind=hypothesis_class, size=self.size)
 
     @classmethod
     def of(cls, y: FloatArray, settings: FitSettings) -> AmountTarget:

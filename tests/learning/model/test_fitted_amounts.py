@@ -245,7 +245,7 @@ def test_a_smaller_model_says_what_it_costs_in_units_of_the_loss(loans: Loans, l
     assert PairwiseFairRegressor.load(tmp_path / "small.skops").simplification_ == again.simplification_
     with pytest.raises(InputError, match="not the people, outcomes, judgments"):
         read.simplify(loans.people, np.roll(loans.amount, 1), judgments=loans.judgments)
-    with pytest.raises(InputError, match="The outcomes are .*, this model's"):
+    with pytest.raises(InputError, match="The outcomes are "):
         read.simplify(loans.people, 2.0 * loans.amount, judgments=loans.judgments)
 
 

@@ -11,11 +11,11 @@ from sklearn.base import ClassifierMixin
 from skops.card import Card
 
 from fairwise import notebook
-from fairwise.constraints.certificate import NOT_PROVED
 from fairwise.constraints.pairs import asked_rows
 from fairwise.constraints.violations import FOLLOWED, NOT_FOLLOWED, status_counts
 from fairwise.learning.settings import JudgeBudgets
 from fairwise.numbers import counted
+from fairwise.results.certificate import NOT_PROVED
 
 if TYPE_CHECKING:
     from fairwise.learning.model.fitted import FittedModel

@@ -2,69 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import zip_longest
 from math import isclose, isnan
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fairwise.constraints.certificate import Certificate
 from fairwise.constraints.pairs import PairRows
-from fairwise.constraints.violations import ASKS_NOTHING, NOT_FOLLOWED, PRECISION, status_of
+from fairwise.constraints.violations import NOT_FOLLOWED, PRECISION, status_of
 from fairwise.errors import InputError
 from fairwise.learning.model.mixture import Columns, Mixture
 from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, LabelArray
 from fairwise.learning.preparation import PreparedFit
 from fairwise.learning.problem import Problem
-from fairwise.numbers import counted
+from fairwise.messages import Message
+from fairwise.results.certificate import Certificate
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from fairwise.learning.solvers.solution import Solution
-
 
 _SAME = 1e-6  # the precision to which rules are kept
 _MEASURED = ("error", "max_violation", "mean_violation", "mean_excess")
-
-
-@dataclass(frozen=True)
-class Simplification:
-    """Cost of fewer classifiers: how many are left, and what that adds to error and violations.
-
-    Every rule that the model kept is kept, and none is broken by more: a violation that is added is within gamma, or
-    within what a budget allows.
-    """
-
-    classifiers: int
-    classifiers_removed: int
-    error: float
-    error_added: float
-    max_violation: float
-    max_violation_added: float
-    mean_violation: float
-    mean_violation_added: float
-    mean_excess: float
-    mean_excess_added: float
-
-    @classmethod
-    def between(cls, before: Certificate, after: Certificate, counts: tuple[int, int]) -> Simplification:
-        """Compare the certificates of both models; ``counts`` are their numbers of classifiers."""
-        measured = {name: getattr(after, name) for name in _MEASURED}
-        added = {f"{name}_added": getattr(after, name) - getattr(before, name) for name in _MEASURED}
-        return cls(classifiers=counts[1], classifiers_removed=counts[0] - counts[1], **measured, **added)
-
-    def __str__(self) -> str:
-        return "\n".join(
-            [
-                f"Classifiers                    {self.classifiers}   ({self.classifiers_removed} fewer)",
-                f"Error on the training people   {self.error:.4f}   ({self.error_added:+z.4f})",
-                f"Largest violation of a pair    {self.max_violation:.4f}   ({self.max_violation_added:+z.4f})",
-                f"Mean violation of 'same'       {self.mean_violation:.4f}   ({self.mean_violation_added:+z.4f})",
-                f"Mean excess over gamma         {self.mean_excess:.4f}   ({self.mean_excess_added:+z.4f})",
-            ]
-        )
 
 
 def smaller_mixture(
@@ -161,98 +120,6 @@ class Rule:
         return self.threshold is not None and 0.0 < self.threshold < _NOBODY
 
 
-@dataclass(frozen=True)
-class Derandomization:
-    """Cost of deciding without chance: the rule, what it adds to error and violations, and what it breaks.
-
-    Attributes
-    ----------
-    mean_violation, mean_violation_allowed
-        Weighted mean over all judgments that ask for something (a certificate's is over the ``same`` answers alone),
-        and what it was to be at most.
-    group_rules_broken
-        By how much each statistical rule that is broken is over its limit.
-    budgets_broken
-        By how much each budget (``panel`` is eta's) is overspent.
-    judgments_broken, judgments_counted
-        How many judgments are broken beyond gamma, of how many that ask for something.
-    largest_excess
-        By how much beyond gamma, at most.
-    """
-
-    rule: str
-    error: float
-    error_added: float
-    max_violation: float
-    max_violation_added: float
-    mean_violation: float
-    mean_violation_added: float
-    mean_violation_allowed: float
-    mean_excess: float
-    mean_excess_added: float
-    group_rules_broken: dict[str, float]
-    budgets_broken: dict[str, float]
-    judgments_broken: int
-    judgments_counted: int
-    largest_excess: float
-
-    @classmethod
-    def between(
-        cls,
-        rule: Rule,
-        before: Certificate,
-        after: Certificate,
-        *,
-        mean_violation: float,
-        allowed: float,
-        broken: tuple[dict[str, float], dict[str, float]],
-        prices: pd.DataFrame,
-    ) -> Derandomization:
-        """Compare the certificates of both models; ``mean_violation`` is that of the model before.
-
-        ``broken`` are the statistical rules and the budgets, ``prices`` is the new model's table of judgments.
-        """
-        return cls(
-            rule=rule.description,
-            error=after.error,
-            error_added=after.error - before.error,
-            max_violation=after.max_violation,
-            max_violation_added=after.max_violation - before.max_violation,
-            mean_violation=rule.mean_violation,
-            mean_violation_added=rule.mean_violation - mean_violation,
-            mean_violation_allowed=allowed,
-            mean_excess=after.mean_excess,
-            mean_excess_added=after.mean_excess - before.mean_excess,
-            group_rules_broken=broken[0],
-            budgets_broken=broken[1],
-            judgments_broken=int((prices["status"] == NOT_FOLLOWED).sum()),
-            judgments_counted=int((prices["status"] != ASKS_NOTHING).sum()),
-            largest_excess=float(prices["excess"].max()) if len(prices) else 0.0,
-        )
-
-    def without_judges(self) -> Derandomization:
-        """Return a copy without the names of judges, for files that others read."""
-        single = {name: by for name, by in self.budgets_broken.items() if name.startswith("judge ")}
-        others = {name: by for name, by in self.budgets_broken.items() if name not in single}
-        worst = {f"the worst of {counted(len(single), 'judge')}": max(single.values())} if single else {}
-        return replace(self, budgets_broken=others | worst)
-
-    def __str__(self) -> str:
-        promise = f"{self.mean_violation_added:+z.4f}; allowed {self.mean_violation_allowed:.4f}"
-        if self.mean_violation > self.mean_violation_allowed + _EQUAL:
-            promise += ", which no rule found keeps together with the group rules"
-        lines = [
-            f"Decides without chance         {self.rule}",
-            f"Error on the training people   {self.error:.4f}   ({self.error_added:+z.4f})",
-            f"Mean violation of judgments    {self.mean_violation:.4f}   ({promise})",
-            f"Judgments broken               {self.judgments_broken} of {self.judgments_counted}"
-            + (f", by at most {self.largest_excess:.4f} beyond gamma" if self.judgments_broken else ""),
-            f"Group rules broken             {_in_words(self.group_rules_broken)}",
-            f"Budgets broken                 {_in_words(self.budgets_broken)}",
-        ]
-        return "\n".join(lines)
-
-
 def best_deterministic_rule(
     problem: Problem,
     pairs: PairRows,
@@ -306,16 +173,16 @@ def best_deterministic_rule(
     if best >= len(classifiers):
         threshold = float(thresholds[best - len(classifiers)])
         return Rule(mixture, threshold, error, mean_violation, _threshold_in_words(threshold, labels))
-    words = "a classifier found, without weight in the mixture"
+    words = Message("a classifier found, without weight in the mixture")
     if best < len(mixture.weights):
-        words = f"classifier {best + 1} of the mixture"
+        words = Message("classifier {number} of the mixture", number=int(best) + 1)
     elif best >= n_found:
-        words = f"{labels[best - n_found]} for everyone"
+        words = Message("{leaf} for everyone", leaf=labels[best - n_found])
     return Rule(Mixture(classifiers.take(np.array([best])), np.ones(1), n_labels), None, error, mean_violation, words)
 
 
 class _Measures(NamedTuple):
-    """Measures of ``k`` rules, each ``(k,)``: error, total excess over statistical limits, mean violation."""
+    """Of ``k`` rules, each ``(k,)``: error, by how much statistical rules are broken in total, mean violation."""
 
     error: FloatArray
     over: FloatArray
@@ -323,7 +190,7 @@ class _Measures(NamedTuple):
 
 
 def _of_classifiers(problem: Problem, pairs: PairRows, classifiers: Classifiers) -> tuple[LabelArray, _Measures]:
-    """Return the labels of the judged people ``(k, m)`` and the measures of each classifier."""
+    """What each classifier reaches, and its labels of the judged people ``(k, m)``."""
     step = max(1, _AT_ONCE // max(len(problem.points.error_cost), len(pairs), 1))
     judged, parts = [], []
     for start in range(0, len(classifiers), step):
@@ -337,7 +204,7 @@ def _of_classifiers(problem: Problem, pairs: PairRows, classifiers: Classifiers)
 
 
 def _of_thresholds(problem: Problem, pairs: PairRows, position: IntArray) -> _Measures:
-    """Measure label 1 from the ``i``-th distinct probability on, for every ``i``; ``position`` is ``(P,)``.
+    """What label 1 from the ``i``-th distinct probability on reaches, for every ``i``; ``position`` is ``(P,)``.
 
     A pair is violated from the cut just above one of the two up to that at the other, by as much as label 1 is better
     than label 0 or worse.
@@ -362,7 +229,7 @@ def _of_thresholds(problem: Problem, pairs: PairRows, position: IntArray) -> _Me
 
 
 def _total_over(problem: Problem, values: FloatArray) -> FloatArray:
-    """Return the total excess of the values ``(k, Q)`` of statistical rules over their limits."""
+    """By how much the values ``(k, Q)`` of statistical rules are over their limits in total; 0 where all are kept."""
     if problem.groups is None:
         return np.zeros(len(values))
     over = values - problem.groups.limits
@@ -370,18 +237,16 @@ def _total_over(problem: Problem, values: FloatArray) -> FloatArray:
 
 
 def _treatment(problem: Problem, given: LabelArray) -> FloatArray:
-    """Return how good each of these labels is for the person."""
+    """How good each of these labels is for the person."""
     if problem.label_values is not None:
         return np.asarray(problem.label_values[given])
     favored = given.astype(float)
     return favored if problem.sign > 0 else 1.0 - favored
 
 
-def _threshold_in_words(threshold: float, labels: tuple[str, ...]) -> str:
+def _threshold_in_words(threshold: float, labels: tuple[str, ...]) -> Message:
     if 0.0 < threshold < _NOBODY:
-        return f"{labels[1]} where its probability is at least {threshold:.4g}"
-    return f"{labels[threshold == 0.0]} for everyone"
-
-
-def _in_words(broken: dict[str, float]) -> str:
-    return ", ".join(f"{name} by {by:.4f}" for name, by in broken.items()) or "none"
+        return Message(
+            "{label} where its probability is at least {threshold:.4g}", label=labels[1], threshold=threshold
+        )
+    return Message("{leaf} for everyone", leaf=labels[threshold == 0.0])

@@ -20,6 +20,7 @@ from fairwise.learning.oracles.linear import (
     multinomial_regression,
 )
 from fairwise.learning.problem import Problem
+from fairwise.messages import Message
 
 _MEMORY = 1 << 26  # bytes for all tables
 _SUM_ROUNDING = 2.0**-48  # relative, of one product and sum
@@ -190,8 +191,8 @@ class DescentOracle(Oracle):
     """
 
     exact = False
-    hypothesis_class = "linear thresholds, by coordinate descent on the 0/1 cost"
-    plain_class = "linear thresholds, by logistic regression and steps that gain more than chance"
+    hypothesis_class: str = Message("linear thresholds, by coordinate descent on the 0/1 cost")
+    plain_class: str = Message("linear thresholds, by logistic regression and steps that gain more than chance")
     seed_rounds = 50  # the stronger oracle soon finds better ones itself
     n_variations = 32
     variation_rounds = 1  # then another answer is worth more
@@ -208,8 +209,8 @@ class DescentOracle(Oracle):
         # At a mean weight of 1: only the proportions of weights matter.
         self.regression = RegressionOracle(rows, multiplicity / multiplicity.mean(), n_labels)
         if n_labels > 2:
-            self.hypothesis_class = MANY_LABELS.format("coordinate descent on the cost, label by label")
-            self.plain_class = MANY_LABELS.format("multinomial logistic regression")
+            self.hypothesis_class = Message(MANY_LABELS, how=Message("coordinate descent on the cost, label by label"))
+            self.plain_class = Message(MANY_LABELS, how=Message("multinomial logistic regression"))
         self.rows = np.ascontiguousarray(rows)
         self.columns = Columns.of(rows)
         self.cheap = rows.size <= _LARGE

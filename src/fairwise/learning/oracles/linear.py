@@ -29,6 +29,7 @@ from fairwise.learning.oracles.base import (
     total_costs,
 )
 from fairwise.learning.problem import Problem
+from fairwise.messages import Message, marked
 
 if TYPE_CHECKING:
     from fairwise.learning.oracles.descent_kernels import Columns
@@ -120,7 +121,7 @@ _LARGE = 1_000_000  # a matrix of more numbers than this is searched from the ch
 _KICKS = 20  # how often the search for the least error is thrown off and started again from there
 _CAUTION = 2.0  # standard deviations by which a step of the plain model must gain: the usual measure of chance
 
-MANY_LABELS = "linear scores for each label, by {}"
+MANY_LABELS = marked("linear scores for each label, by {how}")
 
 Values = TypeVar("Values", FloatArray, NDArray[np.int32])
 
@@ -333,8 +334,9 @@ def _regress(inverse: FloatArray, rows: FloatArray, cost: FloatArray) -> FloatAr
 
 def regression_class(n_labels: int) -> str:
     """Describe the class that the regression searches."""
-    how = "least squares of the costs"
-    return MANY_LABELS.format(how) if n_labels > 2 else f"linear thresholds, by {how}"
+    if n_labels > 2:
+        return Message(MANY_LABELS, how=Message("least squares of the costs"))
+    return Message("linear thresholds, by least squares of the costs")
 
 
 def _against(beta: FloatArray) -> LinearClassifiers:
