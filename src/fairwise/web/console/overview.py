@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from fairwise.store.answers import anyone_answered
-from fairwise.store.deliberation import how_many_returned
+from fairwise.store.deliberation import count_returned
 from fairwise.store.erasure import days_off
 from fairwise.store.export import simulated_count
 from fairwise.store.fit_files import Fitted
@@ -168,7 +168,7 @@ class OverviewPages(ConsolePages):
     async def _returned(self, study: StudyFolder) -> int | None:
         """How many came back for the second round; None while there is none."""
         on = study.settings.deliberation.on and self._host.standing.round == SECOND
-        return await self._read(how_many_returned) if on else None
+        return await self._read(count_returned) if on else None
 
     routes = (
         ConsoleRoute("GET", "/admin", overview, "viewer"),
