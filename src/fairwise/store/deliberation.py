@@ -19,7 +19,7 @@ from fairwise.store.quotas import BY_ITSELF, IS_EXCLUDED
 from fairwise.store.recording import RoundPolicy
 from fairwise.store.schema import answers, appearances, participants, reasons, round_pairs, study
 from fairwise.store.study_state import FIRST, SECOND, standing
-from fairwise.study.deliberation import FEWEST_OTHERS, disagreement, listed
+from fairwise.study.deliberation import MIN_OTHER_ANSWERS, disagreement, listed
 from fairwise.study.settings import Stage
 
 TwoPeople = tuple[str, str]
@@ -114,7 +114,7 @@ def worth_discussing(connection: sa.Connection, prices: Mapping[TwoPeople, float
     Pairs with fewer than four answers are left out, as nobody may be told what the others said.
     """
     counts = first_counts(connection)
-    enough = {two: answers for two, answers in sorted(counts.items()) if answers.total() > FEWEST_OTHERS}
+    enough = {two: answers for two, answers in sorted(counts.items()) if answers.total() > MIN_OTHER_ANSWERS}
     disputes = {two: (disagreement(answers.values()), answers.total()) for two, answers in enough.items()}
     disputed = sorted((two for two in enough if disputes[two][0] > 0), key=disputes.__getitem__, reverse=True)
     expensive = sorted((two for two in enough if prices.get(two, 0) > 0), key=prices.__getitem__, reverse=True)
@@ -179,7 +179,7 @@ class Reason(NamedTuple):
 
 @dataclass(frozen=True)
 class Opinion:
-    """Answers of the others to a pair in the first round; none if they are fewer than FEWEST_OTHERS."""
+    """Answers of the others to a pair in the first round; none if they are fewer than MIN_OTHER_ANSWERS."""
 
     counts: Mapping[Answer, int] | None
     reasons: Sequence[Reason] = ()
@@ -198,7 +198,7 @@ def opinion(connection: sa.Connection, pair: Appearance) -> Opinion:
     others = [
         one._replace(answer=one.answer.swapped()) if swapped else one for one in _round_answers(connection, *which)
     ]
-    if len(others) < FEWEST_OTHERS:
+    if len(others) < MIN_OTHER_ANSWERS:
         return Opinion(None)
     released = set(
         connection.execute(
