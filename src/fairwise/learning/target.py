@@ -55,7 +55,7 @@ class Target(ABC):
     noun: str = "label"
     """Name of one decision in sentences."""
 
-    def named(self, hypothesis_class: Message) -> Message:
+    def named(self, hypothesis_class: str) -> str:
         """Return the name of a hypothesis class with what it says about the decisions."""
         return hypothesis_class
 
@@ -245,7 +245,7 @@ class AmountTarget(Target):
     larger_is_better: bool | None
     noun = "amount"
 
-    def named(self, hypothesis_class: Message) -> Message:
+    def named(self, hypothesis_class: str) -> str:
         return Message("{kind}, deciding between {size} amounts", kind=hypothesis_class, size=self.size)
 
     @classmethod
