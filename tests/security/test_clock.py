@@ -17,8 +17,8 @@ from fairwise.cli.app import app
 from fairwise.store import erasure
 from fairwise.store.engine import database_url, writing_engine
 from fairwise.store.erasure import forget_in_time
+from fairwise.store.schema import answers, counters, events, metadata, participants
 from fairwise.store.store import Store
-from fairwise.store.tables import answers, counters, events, metadata, participants
 from fairwise.web.console import overview
 
 if TYPE_CHECKING:
