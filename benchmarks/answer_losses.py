@@ -51,7 +51,7 @@ def _regressions(said: Said, train: np.ndarray, test: np.ndarray) -> tuple[float
     encoder = PeopleEncoder.learn(said.people)
     people = encoder.encode(said.people)
     left, right = (said.people.index.get_indexer(pd.Index(said.frame[side])) for side in ("a", "b"))
-    features = np.hstack([people.apart(left, right)[:, 1:], people.ahead(left, right)])
+    features = np.hstack([people.distances(left, right)[:, 1:], people.merit_differences(left, right)])
     spread = features[train].std(axis=0)
     features = (features - features[train].mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     answer = said.frame["answer"].map({name: number for number, name in enumerate(said.given)}).to_numpy()

@@ -91,7 +91,7 @@ def test_without_a_number_the_rest_are_uniform(study: Study, run: Callable[..., 
 
 
 def test_a_seed_is_drawn_unless_it_is_given(study: Study, run: Callable[..., Result], monkeypatch: Any) -> None:
-    monkeypatch.setattr("fairwise.study.new_study.drawn_seed", lambda: 2**62)
+    monkeypatch.setattr("fairwise.study.new_study.random_seed", lambda: 2**62)
     run(*words(study))
     assert StudyFolder.open(study.folder / "s").settings.seed == 2**62
     run("study", "new", study.folder / "t", *study.who, "--show", "town,age", "--seed", 0)

@@ -169,4 +169,4 @@ def test_differences_of_numbers_categories_and_missing_values() -> None:
     judgments = Judgments([{"judge": 1, "a": a, "b": b, "answer": "same"} for a, b in pairs], people=table)
     found = differences(judgments, orient(judgments.counted()))
     assert list(found.columns) == ["age", "sex", "flag", "constant"]
-    np.testing.assert_allclose(found.amounts, [[2, 1, 1, 0], [2, 1, 0, 0], [0, 0, 0, 0]])
+    np.testing.assert_allclose(found.to_numpy(), [[2, 1, 1, 0], [2, 1, 0, 0], [0, 0, 0, 0]])

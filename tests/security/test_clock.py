@@ -11,7 +11,7 @@ from tests.support.operating import operating
 from tests.support.watching import take_part
 from typer.testing import CliRunner
 
-from fairwise.archive import restore
+from fairwise.archive import backup
 from fairwise.archive.backup import take_backup
 from fairwise.cli.app import app
 from fairwise.store import erasure
@@ -64,7 +64,7 @@ def days_later(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
             def now(cls, tz: Any = None) -> Any:
                 return datetime.now(tz) + timedelta(days=days)
 
-        for module in (erasure, overview, restore):
+        for module in (erasure, overview, backup):
             monkeypatch.setattr(module, "datetime", Later)
 
     return set_clock

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairwise.judgments import Answer
-from fairwise.study.quality import LONGEST_CIRCLE, MOST_SHOWN, ContradictionKind, contradictions
+from fairwise.study.quality import LONGEST_CIRCLE, MAX_CONTRADICTIONS, ContradictionKind, contradictions
 from fairwise.study.schedules import PairAnswer
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ SAME, A, B, NONE = Answer.SAME, Answer.A_AT_LEAST_B, Answer.B_AT_LEAST_A, Answer
 LOOKS = dict(zip("abcdefghij", "0122345566", strict=True))
 
 
-def looked_at(*answers: tuple[str, Answer], most: int | None = MOST_SHOWN) -> list[tuple[str, list[int]]]:
+def looked_at(*answers: tuple[str, Answer], most: int | None = MAX_CONTRADICTIONS) -> list[tuple[str, list[int]]]:
     said = [PairAnswer(number, two[0], two[1], answer) for number, (two, answer) in enumerate(answers, start=1)]
     return [(str(one.kind), [pair.position for pair in one.pairs]) for one in contradictions(said, LOOKS, most)]
 
@@ -67,7 +67,7 @@ def test_the_plainest_first_and_not_too_many() -> None:
     kinds = [kind for kind, _ in looked_at(*circle, *changed, *alike, *opposed, most=None)]
     assert kinds == ["different", "alike", *["different"] * 4, "circle"]
     assert looked_at(*circle, *changed, *alike, *opposed)[:2] == [("different", [13, 14]), ("alike", [12])]
-    assert len(looked_at(*circle, *changed, *alike, *opposed)) == MOST_SHOWN
+    assert len(looked_at(*circle, *changed, *alike, *opposed)) == MAX_CONTRADICTIONS
     assert looked_at(*circle, most=0) == []
 
 
@@ -133,7 +133,7 @@ def test_whatever_is_shown_does_not_fit_together(said: list[PairAnswer]) -> None
             alike = LOOKS[one.people[0]] == LOOKS[one.people[1]]
             assert alike or one.kind == ContradictionKind.DIFFERENT
             assert len(about_two(answers).popitem()[1]) > 1 or (alike and answers[0].answer.ordered)
-    assert contradictions(said, LOOKS) == found[:MOST_SHOWN]
+    assert contradictions(said, LOOKS) == found[:MAX_CONTRADICTIONS]
 
 
 @given(answers_to_pairs())

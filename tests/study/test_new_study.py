@@ -13,7 +13,7 @@ import pytest
 
 from fairwise.errors import InputError
 from fairwise.study.folder import StudyFolder
-from fairwise.study.new_study import drawn_seed, new_study, readable
+from fairwise.study.new_study import new_study, random_seed, readable
 from fairwise.study.texts import consent_draft, language, task_draft
 from fairwise.tables.files import PeopleFile
 
@@ -65,7 +65,7 @@ def test_the_files(tmp_path: Path, people: PeopleFile) -> None:
 def test_a_seed_is_drawn_that_nobody_guesses_unless_one_is_given(
     tmp_path: Path, people: PeopleFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fairwise.study.new_study.drawn_seed", drawn_seed)
+    monkeypatch.setattr("fairwise.study.new_study.random_seed", random_seed)
     drawn = [new_study(tmp_path / name, people, ["age", "town"], CHOICES).settings.seed for name in "abcdef"]
     assert len(set(drawn)) == len(drawn)
     assert 2**40 < max(drawn) < 2**63

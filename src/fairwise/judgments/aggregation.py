@@ -39,9 +39,9 @@ def aggregate(table: CheckedTable, rule: Rule, panel: str = PANEL) -> CheckedTab
     quota, veto, group = _read(rule, table.judge_attributes)
     rows = table.frame[table.counted].reset_index(drop=True)
     oriented = orient(rows)
-    asks = _asked_for(rows["answer"], oriented_as=rows["a"].to_numpy() == oriented.people[oriented.first].to_numpy())
+    demands = _demands(rows["answer"], oriented_as=rows["a"].to_numpy() == oriented.people[oriented.first].to_numpy())
     weight = rows["weight"].to_numpy(dtype=np.float64)
-    votes = pd.DataFrame({"pair": oriented.pair, "weight": weight, "first": asks[0], "second": asks[1]})
+    votes = pd.DataFrame({"pair": oriented.pair, "weight": weight, "first": demands[0], "second": demands[1]})
     if group is not None:
         votes["group"] = table.judge_attributes[group].astype(str).reindex(rows["judge"]).to_numpy()
         votes = _one_vote_each(votes)
@@ -49,7 +49,7 @@ def aggregate(table: CheckedTable, rule: Rule, panel: str = PANEL) -> CheckedTab
     if veto is not None:
         holders = np.isin(rows["judge"].to_numpy(), veto)
         for side in ("first", "second"):
-            against = np.unique(oriented.pair[holders & ~asks[0 if side == "first" else 1]])
+            against = np.unique(oriented.pair[holders & ~demands[0 if side == "first" else 1]])
             in_force.loc[in_force.index.isin(against), side] = False
     return replace(
         table,
@@ -69,27 +69,27 @@ def _read(rule: Rule, attributes: pd.DataFrame) -> tuple[float, NDArray[Any] | N
     quota = rule.get("quota", 0.5)
     if isinstance(quota, bool) or not isinstance(quota, int | float) or not 0 < quota <= 1:
         raise InputError(f"aggregated: quota={quota!r}; allowed: above 0 and at most 1")
-    group, wanted = rule.get("one_vote_per"), rule.get("veto")
+    group, veto_holders = rule.get("one_vote_per"), rule.get("veto")
     if group is not None and not isinstance(group, str):
         raise InputError(f"aggregated: one_vote_per={group!r}; allowed: the name of one attribute of judges")
-    if wanted is not None and (not isinstance(wanted, Mapping) or not wanted):
-        raise InputError(f"aggregated: veto={wanted!r}; allowed: an attribute of judges and its value")
-    for name in [*(wanted or ()), *([] if group is None else [group])]:
+    if veto_holders is not None and (not isinstance(veto_holders, Mapping) or not veto_holders):
+        raise InputError(f"aggregated: veto={veto_holders!r}; allowed: an attribute of judges and its value")
+    for name in [*(veto_holders or ()), *([] if group is None else [group])]:
         if name not in attributes.columns:
             there = some(attributes.columns) if len(attributes.columns) else "none; give judge_attributes="
             raise InputError(f"aggregated: judges have no attribute {name!r}; there are {there}")
     veto = None
-    if wanted is not None:
+    if veto_holders is not None:
         holds = np.logical_and.reduce(
-            [(attributes[name].astype(object) == value).to_numpy(dtype=bool) for name, value in wanted.items()]
+            [(attributes[name].astype(object) == value).to_numpy(dtype=bool) for name, value in veto_holders.items()]
         )
         if not holds.any():
-            raise InputError(f"aggregated: no judge has {dict(wanted)!r}, so nobody could veto anything")
+            raise InputError(f"aggregated: no judge has {dict(veto_holders)!r}, so nobody could veto anything")
         veto = attributes.index[holds].to_numpy()
     return float(quota), veto, group
 
 
-def _asked_for(answers: pd.Series, oriented_as: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _demands(answers: pd.Series, oriented_as: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return whether each row asks for the first of the two to be treated at least as well, and the second."""
     same = (answers == Answer.SAME).to_numpy(dtype=bool)
     a = same | (answers == Answer.A_AT_LEAST_B).to_numpy(dtype=bool)

@@ -95,8 +95,8 @@ def orient(rows: pd.DataFrame) -> Oriented:
     judge, judges = _sorted_codes(rows["judge"])
     codes, people = _sorted_codes(pd.concat([rows["a"], rows["b"]], ignore_index=True))
     a, b = codes.reshape(2, -1)
-    said, answers = pd.factorize(rows["answer"])
-    answer = np.array([_CODES[Answer(text)] for text in answers], dtype=np.int64)[said]
+    codes_of_answers, answers = pd.factorize(rows["answer"])
+    answer = np.array([_CODES[Answer(text)] for text in answers], dtype=np.int64)[codes_of_answers]
     answer = np.where(a > b, _SWAPPED_CODES[answer], answer)
     return Oriented(judges, people, judge, np.minimum(a, b), np.maximum(a, b), answer)
 

@@ -140,10 +140,10 @@ def _some_cycle(arcs: Arcs, component: int) -> list[int]:
     graph = sparse.csr_array((np.ones(len(tail), dtype=np.int8), (tail, head)), shape=(high - low, high - low))
     begin, end = int(arcs.head[source] - low), int(arcs.tail[source] - low)
     _, before = csgraph.breadth_first_order(graph, begin, directed=True, return_predecessors=True)
-    came_from = before.tolist()
+    predecessors = before.tolist()
     nodes = [end]
     while nodes[-1] != begin:
-        nodes.append(came_from[nodes[-1]])
+        nodes.append(predecessors[nodes[-1]])
     route = np.array(nodes[::-1], dtype=np.int64)
     size = high - low
     arc = np.searchsorted(tail * size + head, route[:-1] * size + route[1:])
@@ -203,10 +203,10 @@ def cycles(rows: Oriented, *, within_judges: bool) -> tuple[Cycle, ...]:
     rows = rows.only(rows.answer != NEITHER)
     group = rows.judge if within_judges else np.zeros(len(rows.judge), dtype=np.int64)
     pair, pairs = pd.factorize(rows.pair)
-    key, asked = pd.factorize(group * len(pairs) + pair)
-    if not len(asked):
+    key, demand = pd.factorize(group * len(pairs) + pair)
+    if not len(demand):
         return ()
-    graph = _Graph.of(rows, group, key, len(asked))
+    graph = _Graph.of(rows, group, key, len(demand))
     return tuple(graph.cycles(rows, within_judges=within_judges))
 
 
@@ -214,28 +214,28 @@ def cycles(rows: Oriented, *, within_judges: bool) -> tuple[Cycle, ...]:
 class _Graph:
     """Demands on each pair, once each, of which only the pairs inside a cycle are kept.
 
-    ``row`` holds the rows of the table that ask for it, ``asked`` which of the pairs each of them is about. ``person``
+    ``row`` holds the rows of the table that ask for it, ``demand`` which of the pairs each of them is about. ``person``
     and ``group`` say who the nodes are; nodes and arcs are numbered component after component.
     """
 
     row: Ints
-    asked: Ints
+    demand: Ints
     person: Ints
     group: Ints
     component: Ints
     arcs: Arcs
-    arc_asked: Ints
+    arc_demand: Ints
 
     @classmethod
-    def of(cls, rows: Oriented, group: Ints, key: Ints, n_asked: int) -> "_Graph":
-        example = np.empty(n_asked, dtype=np.int64)
+    def of(cls, rows: Oriented, group: Ints, key: Ints, n_demands: int) -> "_Graph":
+        example = np.empty(n_demands, dtype=np.int64)
         example[key] = np.arange(len(key))
         n_people = len(rows.people)
         sides = np.concatenate([group[example] * n_people + side[example] for side in (rows.first, rows.second)])
         codes, nodes = pd.factorize(sides, sort=True)
         ends = codes.reshape(2, -1)
-        down = np.bincount(key, rows.answer != SECOND, minlength=n_asked) > 0
-        up = np.bincount(key, rows.answer != FIRST, minlength=n_asked) > 0
+        down = np.bincount(key, rows.answer != SECOND, minlength=n_demands) > 0
+        up = np.bincount(key, rows.answer != FIRST, minlength=n_demands) > 0
 
         label = _strong_components(ends, down, up, len(nodes))
         inside = label[ends[0]] == label[ends[1]]
@@ -251,33 +251,35 @@ class _Graph:
         nodes, component = nodes[left[order]], component[order].astype(np.int64)
 
         forward, backward = np.flatnonzero(keep & down), np.flatnonzero(keep & up)
-        arc_asked = np.concatenate([forward, backward])
+        arc_demand = np.concatenate([forward, backward])
         tail = renumbered[np.concatenate([ends[0, forward], ends[1, backward]])]
         head = renumbered[np.concatenate([ends[1, forward], ends[0, backward]])]
         order = np.lexsort((head, tail))
-        arcs = Arcs(tail[order], head[order], (down != up)[arc_asked[order]], component)
+        arcs = Arcs(tail[order], head[order], (down != up)[arc_demand[order]], component)
         kept = np.flatnonzero(keep[key])
-        return cls(kept, key[kept], nodes % n_people, nodes // n_people, component, arcs, arc_asked[order])
+        return cls(kept, key[kept], nodes % n_people, nodes // n_people, component, arcs, arc_demand[order])
 
     def cycles(self, rows: Oriented, *, within_judges: bool) -> Iterator[Cycle]:
-        found = shortest_cycles(self.arcs)
-        links = iter(self._links(rows, np.array([arc for path, _ in found for arc in path], dtype=np.int64)))
+        paths = shortest_cycles(self.arcs)
+        links = iter(self._links(rows, np.array([arc for path, _ in paths for arc in path], dtype=np.int64)))
         # The arcs of a pair lie in one component, which is then also that of its rows.
-        component_of = np.zeros(int(self.arc_asked.max(initial=-1)) + 1, dtype=np.int64)
-        component_of[self.arc_asked] = self.component[self.arcs.tail]
+        component_of = np.zeros(int(self.arc_demand.max(initial=-1)) + 1, dtype=np.int64)
+        component_of[self.arc_demand] = self.component[self.arcs.tail]
         n_judges = max(len(rows.judges), 1)
-        involved = np.unique(component_of[self.asked] * n_judges + rows.judge[self.row])
-        members = _labels_by_part(rows.people, self.person, self.component, len(found))
-        judges = _labels_by_part(rows.judges, involved % n_judges, involved // n_judges, len(found))
-        for (path, shortest), everybody, everyone in zip(found, members, judges, strict=True):
+        involved = np.unique(component_of[self.demand] * n_judges + rows.judge[self.row])
+        members = _labels_by_part(rows.people, self.person, self.component, len(paths))
+        judges = _labels_by_part(rows.judges, involved % n_judges, involved // n_judges, len(paths))
+        for (path, shortest), everybody, everyone in zip(paths, members, judges, strict=True):
             own = everyone[0] if within_judges else None
             yield Cycle(own, tuple(islice(links, len(path))), shortest, everybody, everyone)
 
     def _links(self, rows: Oriented, path: Ints) -> Iterator[Link]:
         """Yield a link for each arc of the path, with the judges who ask for this direction."""
         better, worse = self.person[self.arcs.tail[path]], self.person[self.arcs.head[path]]
-        order = np.argsort(self.asked, kind="stable")
-        low, high = (np.searchsorted(self.asked[order], self.arc_asked[path], side=side) for side in ("left", "right"))
+        order = np.argsort(self.demand, kind="stable")
+        low, high = (
+            np.searchsorted(self.demand[order], self.arc_demand[path], side=side) for side in ("left", "right")
+        )
         link = np.repeat(np.arange(len(path)), high - low)
         row = self.row[order[np.arange(len(link)) + np.repeat(low - np.cumsum(high - low) + high - low, high - low)]]
         answer = rows.answer[row]

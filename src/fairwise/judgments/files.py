@@ -83,10 +83,10 @@ class Account:
 
     def lines(self) -> list[str]:
         """Return the account for reading."""
-        taken = [f"{ours} from column {theirs!r}" for ours, theirs in self.columns.items()]
-        taken += [f"{ours} is {value!r} in every row" for ours, value in self.fixed.items()]
+        parts = [f"{ours} from column {theirs!r}" for ours, theirs in self.columns.items()]
+        parts += [f"{ours} is {value!r} in every row" for ours, value in self.fixed.items()]
         lines = [
-            f"Imported {self.rows - self.skipped} of {self.rows} rows: {', '.join(taken) or 'columns as they are'}."
+            f"Imported {self.rows - self.skipped} of {self.rows} rows: {', '.join(parts) or 'columns as they are'}."
         ]
         lines += [f"The file's own column {name!r} is not used." for name in self.unused]
         width = max((len(repr(word)) for word, _, _ in self.answers), default=0)
@@ -139,10 +139,12 @@ def translate_answers(
     ``columns`` are ours and what the file calls them, ``words`` the file's and what they mean, ``fixed`` columns that
     are the same in every row. An error about a word says ``how_to_map`` it.
     """
-    taken = {ours: column_of(frame, theirs, source) for ours, theirs in columns.items()}
-    unused = tuple(name for name in taken if name in frame.columns and columns[name] != name)
-    others = {name: frame[name] for name in frame.columns if name not in {*columns.values(), *taken, *fixed}}
-    table = frame[[]].assign(**taken, **others, **fixed)
+    columns_by_name = {ours: column_of(frame, theirs, source) for ours, theirs in columns.items()}
+    unused = tuple(name for name in columns_by_name if name in frame.columns and columns[name] != name)
+    other_columns = {
+        name: frame[name] for name in frame.columns if name not in {*columns.values(), *columns_by_name, *fixed}
+    }
+    table = frame[[]].assign(**columns_by_name, **other_columns, **fixed)
     if "answer" not in table.columns:
         return table, source, Account(columns, fixed, unused, (), len(frame))
     cells = _as_text(table["answer"])
@@ -150,7 +152,7 @@ def translate_answers(
     hint = f"is not an answer; allowed: {', '.join(Answer)}; or say what it means: {how_to_map}"
     source.refuse(~became.isin(_MEANINGS).to_numpy(dtype=bool), columns.get("answer", "answer"), cells, hint)
     counts = Counter(zip(cells, became, strict=True))
-    answers = tuple((word, meant, counts[word, meant]) for word, meant in sorted(counts))
+    answers = tuple((word, meaning, counts[word, meaning]) for word, meaning in sorted(counts))
     kept = (became != SKIP).to_numpy(dtype=bool)
     rows = table.assign(answer=became)[kept].reset_index(drop=True)
     return rows, _only(source, kept), Account(columns, fixed, unused, answers, len(frame))

@@ -15,23 +15,15 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import silhouette_score
 
 from fairwise.errors import InputError, JudgmentsError, some
-from fairwise.judgments.answer import SAME, Answer, Ints, Oriented, orient
+from fairwise.judgments.answer import SAME, Answer, Oriented, orient
 from fairwise.judgments.table import Judgments
 from fairwise.tables.columns import is_numeric
 
-
-@dataclass(frozen=True, eq=False)
-class Differences:
-    """``amounts`` is ``(R, K)``: one row per answer, one column for each of ``columns``."""
-
-    columns: pd.Index
-    amounts: NDArray[np.float64]
-
-    def take(self, rows: Ints) -> "Differences":
-        return Differences(self.columns, self.amounts[rows])
+Floats: TypeAlias = NDArray[np.float64]
+Bools: TypeAlias = NDArray[np.bool_]
 
 
-def differences(judgments: Judgments, rows: Oriented, columns: Iterable[object] | None = None) -> Differences:
+def differences(judgments: Judgments, rows: Oriented, columns: Iterable[object] | None = None) -> pd.DataFrame:
     """Return for each answer |x - x'| / sd for a number, and 0 or 1 for a category.
 
     The standard deviation is over the judged people. Two missing values are equal. A missing category differs from any
@@ -49,7 +41,8 @@ def differences(judgments: Judgments, rows: Oriented, columns: Iterable[object] 
             raise InputError(f"columns: not in people: {some(unknown)}; there are {some(table.columns)}")
         table = table[names]
     values = [_difference(table[name], rows) for name in table.columns]
-    return Differences(table.columns, np.column_stack(values) if values else np.empty((len(rows.first), 0)))
+    amounts = np.column_stack(values) if values else np.empty((len(rows.first), 0))
+    return pd.DataFrame(amounts, columns=table.columns)
 
 
 def _difference(column: pd.Series, rows: Oriented) -> NDArray[np.float64]:
@@ -57,23 +50,20 @@ def _difference(column: pd.Series, rows: Oriented) -> NDArray[np.float64]:
         x = column.to_numpy(dtype=np.float64, na_value=np.nan)
         numbers = x[~np.isnan(x)]
         scale = float(numbers.std()) if len(numbers) else 0.0
-        apart = np.abs(x[rows.first] - x[rows.second]) / (scale or 1.0)
-        unknown = np.isnan(apart)
-        typical = float(apart[~unknown].mean()) if not unknown.all() else 0.0
+        amount = np.abs(x[rows.first] - x[rows.second]) / (scale or 1.0)
+        unknown = np.isnan(amount)
+        typical = float(amount[~unknown].mean()) if not unknown.all() else 0.0
         neither = np.isnan(x[rows.first]) & np.isnan(x[rows.second])
-        return np.where(unknown, np.where(neither, 0.0, typical), apart)
+        return np.where(unknown, np.where(neither, 0.0, typical), amount)
     codes, _ = pd.factorize(column)
     differ: NDArray[np.bool_] = codes[rows.first] != codes[rows.second]
     return differ.astype(np.float64)
 
 
-Floats: TypeAlias = NDArray[np.float64]
-Bools: TypeAlias = NDArray[np.bool_]
-
 _SIGNIFICANT = 0.05
 # A column that plays no part rarely gets a larger share by chance.
 _NOTICEABLE = 0.15
-_NAMED = 3
+_LISTED = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +74,8 @@ class Drivers:
     ----------
     by_judge
         One row per judge: answers, same_share; the accuracy of the model on held-out answers and that of always giving
-        the judge's commoner answer (baseline); the p_value of the first being no better; found; top, up to three
-        features with a share of 15 % or more; and note, why nothing was found.
+        the judge's commoner answer (baseline); the p_value of the first being no better; found, whether there are
+        drivers; top, up to three features with a share of 15 % or more; and note, the reason where there are none.
     effects
         Judges in rows, features in columns: how the log-odds of "not the same" grow with one standard deviation of
         difference in a number, or with a differing category. NaN where nothing was found.
@@ -110,7 +100,9 @@ class Drivers:
         for often, sign in (("more", 1), ("less", -1)):
             names = [f"{name} ({shares[name]:.0%})" for name in row["top"] if sign * effects[name] > 0]
             if names:
-                reasons.append(f"{often} often where {_listed(names)} {'differ' if len(names) > 1 else 'differs'}")
+                *most, last = names
+                listed = f"{', '.join(most)} and {last}" if most else last
+                reasons.append(f"{often} often where {listed} {'differ' if len(names) > 1 else 'differs'}")
         return (
             f"{judge}: not the same {', '.join(reasons) or 'for many small reasons'}; the model gets "
             f"{row['accuracy']:.0%} of held-out answers right, the commoner answer {row['baseline']:.0%}."
@@ -120,7 +112,7 @@ class Drivers:
         explained = self.by_judge[self.by_judge["found"]]
         counts = explained["top"].explode().value_counts()
         named = ", ".join(f"{name} ({count})" for name, count in counts.items())
-        what = f" Among the {_NAMED} that matter most: {named}." if named else ""
+        what = f" Among the {_LISTED} that matter most: {named}." if named else ""
         return f"What drives answers was found for {len(explained)} of {len(self.by_judge)} judges.{what}"
 
 
@@ -159,7 +151,7 @@ def judge_drivers(
     features = differences(judgments, rows, columns)
     # In an order that does not depend on the table's.
     order = np.lexsort((rows.answer, rows.pair, rows.judge))
-    rows, features = rows.only(order), features.take(order)
+    rows, values = rows.only(order), features.to_numpy()[order]
     judges = judgments.judge_attributes.index
     start = np.searchsorted(rows.judge, np.arange(len(rows.judges) + 1))
     place = rows.judges.get_indexer(judges)
@@ -167,8 +159,8 @@ def judge_drivers(
     for code in place:
         own_rows = slice(start[code], start[code + 1]) if code >= 0 else slice(0)
         different = rows.answer[own_rows] != SAME
-        fits.append(_fit(features.amounts[own_rows], different, rows.pair[own_rows], n_folds, min_answers, seed))
-    return _collect(judges, features, fits)
+        fits.append(_fit(values[own_rows], different, rows.pair[own_rows], n_folds, min_answers, seed))
+    return _collect(judges, features.columns, fits)
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,30 +223,23 @@ def _model() -> LogisticRegression:
     )
 
 
-def _collect(judges: pd.Index, features: Differences, fits: list[_Fit]) -> Drivers:
+def _collect(judges: pd.Index, columns: pd.Index, fits: list[_Fit]) -> Drivers:
     def table_of(parts: list[Floats | None]) -> pd.DataFrame:
-        rows = [np.full(len(features.columns), np.nan) if part is None else part for part in parts]
-        values = np.array(rows).reshape(len(judges), len(features.columns))
-        return pd.DataFrame(values, index=judges, columns=features.columns)
+        rows = [np.full(len(columns), np.nan) if part is None else part for part in parts]
+        values = np.array(rows).reshape(len(judges), len(columns))
+        return pd.DataFrame(values, index=judges, columns=columns)
 
     effects, shares = table_of([fit.effects for fit in fits]), table_of([fit.shares for fit in fits])
-    top = [_top(row) for _, row in shares.iterrows()]
+    top = []
+    for _, row in shares.iterrows():
+        largest = row.sort_values(ascending=False, kind="stable")
+        top.append(tuple(largest.index[(largest >= _NOTICEABLE).to_numpy()][:_LISTED]))
     table = {name: [getattr(fit, name) for fit in fits] for name in ("answers", "same_share", "accuracy", "baseline")}
     table |= {"p_value": [fit.p_value for fit in fits], "found": [fit.effects is not None for fit in fits]}
     by_judge = pd.DataFrame(table, index=judges).astype({"answers": np.int64, "found": bool})
     by_judge["top"] = pd.Series(top, index=judges, dtype=object)
     by_judge["note"] = pd.Series([fit.note for fit in fits], index=judges, dtype=str)
     return Drivers(by_judge, effects, shares)
-
-
-def _top(shares: pd.Series) -> tuple[object, ...]:
-    largest = shares.sort_values(ascending=False, kind="stable")
-    return tuple(largest.index[(largest >= _NOTICEABLE).to_numpy()][:_NAMED])
-
-
-def _listed(names: list[str]) -> str:
-    *most, last = names
-    return f"{', '.join(most)} and {last}" if most else last
 
 
 Basis: TypeAlias = Literal["auto", "shared pairs", "profiles"]
@@ -344,40 +329,36 @@ def cluster_judges(
     judges = counts.index[enough.to_numpy(dtype=bool)]
     if n_clusters is not None and not 1 <= n_clusters <= max(len(judges), 1):
         raise InputError(f"n_clusters={n_clusters!r}; allowed: 1 to {len(judges)}, the judges with enough answers")
-    profiles = _rates(counts[enough])
-    apart = None if basis == "profiles" else _on_shared_pairs(judgments, judges, needed=basis == "shared pairs")
-    if apart is None:
-        profiles = _with_drivers(profiles, judgments, seed)
-        apart = squareform(pdist(profiles.to_numpy(dtype=np.float64)))
+    profiles = _profiles(counts[enough])
+    distances = (
+        None if basis == "profiles" else _distances_on_shared_pairs(judgments, judges, needed=basis == "shared pairs")
+    )
+    if distances is None:
+        if judgments.people is not None and not profiles.empty:
+            shares = judge_drivers(judgments, seed=seed).shares.loc[judges]
+            shares = shares.fillna(shares.mean()).fillna(0.0)  # a judge without drivers is like the average
+            profiles = pd.concat([profiles, shares.rename(columns=lambda name: f"driver {name}")], axis=1)
+        distances = squareform(pdist(profiles.to_numpy(dtype=np.float64)))
         basis = "profiles"
     else:
         basis = "shared pairs"
-    found, silhouette = _groups(apart, n_clusters, max_clusters)
+    group, silhouette = _groups(distances, n_clusters, max_clusters)
     labels = pd.Series(pd.NA, index=counts.index, dtype="Int64", name="cluster")
-    labels[judges] = found
-    groups = profiles.groupby(pd.Series(found, index=judges, name="cluster"))
+    labels[judges] = group
+    groups = profiles.groupby(pd.Series(group, index=judges, name="cluster"))
     table = groups.mean()
     table.insert(0, "judges", groups.size().astype(np.int64))
     return JudgeClusters(labels, basis, silhouette, table, tuple(counts.index[~enough.to_numpy(dtype=bool)].tolist()))
 
 
-def _rates(counts: pd.DataFrame) -> pd.DataFrame:
-    """Return the shares of same, of ordered and of no constraint; which side was preferred says nothing here."""
+def _profiles(counts: pd.DataFrame) -> pd.DataFrame:
+    """Return by judge the shares of same, ordered (on whichever side) and no constraint."""
     ordered = counts[[str(answer) for answer in Answer if answer.ordered]].sum(axis=1)
     kinds = {"same": counts[str(Answer.SAME)], "ordered": ordered, "no_constraint": counts[str(Answer.NO_CONSTRAINT)]}
     return pd.DataFrame(kinds).div(counts.sum(axis=1), axis=0)
 
 
-def _with_drivers(rates: pd.DataFrame, judgments: Judgments, seed: int) -> pd.DataFrame:
-    """Add what drives each judge; where nothing was found, the panel's average, which tells nobody apart."""
-    if judgments.people is None or rates.empty:
-        return rates
-    shares = judge_drivers(judgments, seed=seed).shares.loc[rates.index]
-    shares = shares.fillna(shares.mean()).fillna(0.0)
-    return pd.concat([rates, shares.rename(columns=lambda name: f"driver {name}")], axis=1)
-
-
-def _on_shared_pairs(judgments: Judgments, judges: pd.Index, *, needed: bool) -> Floats | None:
+def _distances_on_shared_pairs(judgments: Judgments, judges: pd.Index, *, needed: bool) -> Floats | None:
     """Return the distance of every two judges, or None where some share too few pairs."""
     rows = orient(judgments.asked().counted())
     place = judges.get_indexer(rows.judges)[rows.judge]
@@ -385,29 +366,35 @@ def _on_shared_pairs(judgments: Judgments, judges: pd.Index, *, needed: bool) ->
     pair, pairs = pd.factorize(rows.pair)
     # Where several answers of a judge about a pair count, each is a part of one.
     part = 1 / pd.Series(pair).groupby([place, pair]).transform("size").to_numpy(dtype=np.float64)
-    shown = sparse.coo_array((part, (place, pair)), shape=(len(judges), len(pairs))).tocsr()
-    said = sparse.coo_array((part, (place, 4 * pair + rows.answer)), shape=(len(judges), 4 * len(pairs))).tocsr()
-    shared, agreed = (shown @ shown.T).toarray(), (said @ said.T).toarray()
+    pairs_of = sparse.coo_array((part, (place, pair)), shape=(len(judges), len(pairs))).tocsr()
+    answers = sparse.coo_array((part, (place, 4 * pair + rows.answer)), shape=(len(judges), 4 * len(pairs))).tocsr()
+    shared, agreed = (pairs_of @ pairs_of.T).toarray(), (answers @ answers.T).toarray()
     few = np.argwhere(shared < _ENOUGH_SHARED - 0.5)
     if len(few) and needed:
         two = some(judges.take(few[0]))
         raise InputError(f"basis='shared pairs': {two} share too few; every two judges need {_ENOUGH_SHARED}")
     if len(few):
         return None
-    apart = np.sqrt(np.maximum(1 - agreed / shared, 0))
-    np.fill_diagonal(apart, 0)
-    return np.asarray(apart)
+    distances = np.sqrt(np.maximum(1 - agreed / shared, 0))
+    np.fill_diagonal(distances, 0)
+    return np.asarray(distances)
 
 
-def _groups(apart: Floats, n_clusters: int | None, at_most: int) -> tuple[NDArray[np.int64], float]:
+def _groups(distances: Floats, n_clusters: int | None, at_most: int) -> tuple[NDArray[np.int64], float]:
     """Return the group of each, the largest first, and the silhouette."""
-    n = len(apart)
+    n = len(distances)
     if n < 2:
         return np.ones(n, dtype=np.int64), np.nan
-    tree = hierarchy.linkage(squareform(apart, checks=False), method="ward")
+    tree = hierarchy.linkage(squareform(distances, checks=False), method="ward")
     numbers = [n_clusters] if n_clusters else range(1, min(at_most, n - 1) + 1)
     cuts = [hierarchy.fcluster(tree, number, criterion="maxclust").astype(np.int64) for number in numbers]
-    clarity = np.array([_silhouette(apart, cut) for cut in cuts])
+    # How much nearer each judge is to its own group than to the next one; NaN for one group, or groups of one.
+    clarity = np.array(
+        [
+            silhouette_score(distances, cut, metric="precomputed") if 1 < len(np.unique(cut)) < n else np.nan
+            for cut in cuts
+        ]
+    )
     # The fewest groups that are about as clear as any; one, if none are clear.
     best = 0
     if not n_clusters and np.nanmax(clarity, initial=_NO_STRUCTURE) > _NO_STRUCTURE:
@@ -417,10 +404,3 @@ def _groups(apart: Floats, n_clusters: int | None, at_most: int) -> tuple[NDArra
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.lexsort((first, -sizes))] = np.arange(1, len(first) + 1)
     return rank[which], float(clarity[best])
-
-
-def _silhouette(apart: Floats, labels: NDArray[np.int64]) -> float:
-    """Return how much nearer each is to its own group than to the next one, NaN where that cannot be said."""
-    if not 1 < len(np.unique(labels)) < len(labels):
-        return np.nan
-    return float(silhouette_score(apart, labels, metric="precomputed"))

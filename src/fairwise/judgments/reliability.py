@@ -37,9 +37,9 @@ class Share(EqualNan):
         return cls(count, of, count / of if of else np.nan, float(low), float(high), confidence)
 
     def __str__(self) -> str:
-        return self.beside(None)
+        return self.with_limit(None)
 
-    def beside(self, limit: float | None) -> str:
+    def with_limit(self, limit: float | None) -> str:
         """Return it in words, with as many digits as it takes to see on which side of a limit each bound is."""
         if not self.of:
             return "0 of 0"
@@ -178,7 +178,7 @@ class PositionBias:
         if not self.overall.of:
             return "Ordered answers: none, so a preference for one side cannot show."
         return (
-            f"Ordered answers that favour the left: {self.overall.beside(0.5)}; a fair coin does this with "
+            f"Ordered answers that favour the left: {self.overall.with_limit(0.5)}; a fair coin does this with "
             f"p = {self.p_in_words}."
         )
 
@@ -210,9 +210,9 @@ def repeat_consistency(judgments: Judgments, *, confidence: float = 0.95) -> Rep
     frame = judgments.asked().frame
     rows = orient(frame)
     key = pd.DataFrame({"judge": rows.judge, "pair": rows.pair, "round": frame["round"], "said": rows.answer})
-    again = (frame["design"] == REPEAT).to_numpy(dtype=bool)
+    is_repeat = (frame["design"] == REPEAT).to_numpy(dtype=bool)
     first = ~frame["design"].isin([REPEAT, CHECK]).to_numpy(dtype=bool)
-    repeats = key[again].assign(row=np.flatnonzero(again))
+    repeats = key[is_repeat].assign(row=np.flatnonzero(is_repeat))
     both = repeats.merge(
         key[first].assign(origin=np.flatnonzero(first)), on=["judge", "pair"], suffixes=("", "_before")
     )
@@ -220,15 +220,17 @@ def repeat_consistency(judgments: Judgments, *, confidence: float = 0.95) -> Rep
     both = both[both["round_before"] == both.groupby("row")["round_before"].transform("max")]
     equal = (both["said"] == both["said_before"]).to_numpy(dtype=bool)
 
-    asked = frame.iloc[both["row"]].reset_index(drop=True)
+    repeat_rows = frame.iloc[both["row"]].reset_index(drop=True)
     origin = frame.iloc[both["origin"]].reset_index(drop=True)
     swapped = {str(answer): str(answer.swapped()) for answer in Answer}
-    same_way = (asked["a"] == origin["a"]).to_numpy(dtype=bool)
-    original = origin["answer"].where(same_way, origin["answer"].map(swapped))
-    differing = asked[["judge", "a", "b", "answer"]].assign(original=original)[~equal].reset_index(drop=True)
+    same_sides = (repeat_rows["a"] == origin["a"]).to_numpy(dtype=bool)
+    original = origin["answer"].where(same_sides, origin["answer"].map(swapped))
+    differing = repeat_rows[["judge", "a", "b", "answer"]].assign(original=original)[~equal].reset_index(drop=True)
     return RepeatConsistency(
         overall=Share.out_of(int(equal.sum()), len(equal), confidence),
-        by_judge=by_judge(judgments.judge_attributes.index, asked["judge"], equal, ("repeated", "equal"), confidence),
+        by_judge=by_judge(
+            judgments.judge_attributes.index, repeat_rows["judge"], equal, ("repeated", "equal"), confidence
+        ),
         differing=differing,
         unmatched=len(repeats) - both["row"].nunique(),
     )
@@ -478,8 +480,8 @@ class AnswerCounts:
             n = min(self.n_judges, _MOST_GROUPS)
             group = np.random.default_rng(0).permutation(self.n_judges) % n
         else:
-            found, group = np.unique(rooms[self.judges], return_inverse=True)
-            n = len(found)
+            room_codes, group = np.unique(rooms[self.judges], return_inverse=True)
+            n = len(room_codes)
         at_once = max(1, _CELLS_AT_ONCE // (_ANSWERS * self.n_pairs))
         for start in range(0, n, at_once):
             left_out = np.arange(start, min(start + at_once, n))

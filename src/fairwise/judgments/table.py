@@ -204,8 +204,8 @@ class Judgments:
         return {judge: marked.get(judge) for judge in self.judges if judge not in simulated}
 
     def _marks(self, attribute: str) -> dict[Any, bool | None]:
-        known = self._checked.judge_attributes
-        cells = known[attribute].dropna() if attribute in known else pd.Series(dtype=object)
+        attributes = self._checked.judge_attributes
+        cells = attributes[attribute].dropna() if attribute in attributes else pd.Series(dtype=object)
         return {judge: YES_OR_NO.get(text_of(cell).casefold()) for judge, cell in cells.items()}
 
     @property
@@ -220,10 +220,10 @@ class Judgments:
         Where some are predicted, also whether this one is, and its error_bound.
         """
         which, predicted = np.flatnonzero(self._checked.counted), self._checked.predicted
-        apart = {"predicted": predicted[which]} if predicted.any() else {}
-        names = [*REQUIRED, "weight", *["error_bound"] * bool(apart)]
+        extra = {"predicted": predicted[which]} if predicted.any() else {}
+        names = [*REQUIRED, "weight", *["error_bound"] * bool(extra)]
         columns = {name: self._checked.frame[name].array[which] for name in names}
-        return pd.DataFrame({**columns, "row": which, **apart}, copy=False)
+        return pd.DataFrame({**columns, "row": which, **extra}, copy=False)
 
     def person_ids(self) -> pd.Index:
         """Return everyone in a row that counts, once, in the order of first appearance (a before b)."""
@@ -258,11 +258,11 @@ class Judgments:
     def giving_up(self, pairs: Iterable[tuple[object, object]]) -> Self:
         """Return the same judgments, but whatever was said about these pairs asks for nothing; it was still shown."""
         gone, rows = {frozenset(pair) for pair in pairs}, self._checked.frame[["a", "b", "answer"]].to_numpy(object)
-        return self.with_answers(str(Answer.NO_CONSTRAINT) if {a, b} in gone else said for a, b, said in rows)
+        return self.with_answers(str(Answer.NO_CONSTRAINT) if {a, b} in gone else answer for a, b, answer in rows)
 
-    def with_answers(self, said: Iterable[str]) -> Self:
+    def with_answers(self, answers: Iterable[str]) -> Self:
         """Return the same rows with other answers, one for each row of `frame`."""
-        new = self._checked.frame.assign(answer=[str(Answer(one)) for one in said])
+        new = self._checked.frame.assign(answer=[str(Answer(one)) for one in answers])
         return type(self)(replace(self._checked, frame=new))
 
     @property
@@ -290,19 +290,21 @@ class Judgments:
         probability, and ``error_bound`` says what share of them is wrong, at most (95 %).
         """
         need_method("extended", model, "predicted_rows")
-        known = self._checked
-        table = as_people(people, None, known.how.by, may_name_id=False)
+        checked = self._checked
+        table = as_people(people, None, checked.how.by, may_name_id=False)
         rows = model.predicted_rows(self, n_pairs, coverage, people=table, random_state=random_state)
-        frame = pd.concat([known.frame, rows], ignore_index=True)
+        frame = pd.concat([checked.frame, rows], ignore_index=True)
         if table is not None:
-            return self._checked_again(frame, table)
-        return type(self)(replace(known, frame=frame, counted=np.append(known.counted, np.ones(len(rows), dtype=bool))))
+            return self._revalidated(frame, table)
+        return type(self)(
+            replace(checked, frame=frame, counted=np.append(checked.counted, np.ones(len(rows), dtype=bool)))
+        )
 
     def weighted_by(self, model: "AnswerModel") -> Self:
         """Return the same judgments, each asked row weighted by the probability that it is meant."""
         need_method("weighted_by", model, "meant")
-        frame, meant = self.frame, model.meant(self)
-        frame.loc[meant.index, "weight"] *= meant
+        frame, probabilities = self.frame, model.meant(self)
+        frame.loc[probabilities.index, "weight"] *= probabilities
         return type(self)(replace(self._checked, frame=frame))
 
     def aggregated(self, rule: Rule) -> Self:
@@ -315,15 +317,15 @@ class Judgments:
 
     def about(self, people: People | IntoDataFrame, *, id: str | None = None) -> Self:  # noqa: A002
         """Return the same judgments, matched to these people and carrying their rows."""
-        return self._checked_again(self._checked.frame, as_people(people, id, self._checked.how.by))
+        return self._revalidated(self._checked.frame, as_people(people, id, self._checked.how.by))
 
-    def _checked_again(self, frame: pd.DataFrame, people: People | None) -> Self:
+    def _revalidated(self, frame: pd.DataFrame, people: People | None) -> Self:
         known = self._checked
         return type(self)(replace(check(frame, Source(), people, known.how, known.judge_attributes), panel=known.panel))
 
     def counts(self) -> pd.DataFrame:
         """Return how often each judge (rows) gave each answer (columns), among the rows that count and were asked."""
-        rows = self._asked_rows()
+        rows = self._answered_rows()
         judges = pd.Index(self.judges, name="judge")
         answers = pd.Index([str(answer) for answer in Answer], name="answer")
         return pd.crosstab(rows["judge"], rows["answer"]).reindex(index=judges, columns=answers, fill_value=0)
@@ -331,7 +333,7 @@ class Judgments:
     def _counted_rows(self) -> pd.DataFrame:
         return self._checked.frame[self._checked.counted]
 
-    def _asked_rows(self) -> pd.DataFrame:
+    def _answered_rows(self) -> pd.DataFrame:
         return self._checked.frame[self._checked.counted & ~self._checked.predicted]
 
     @property
@@ -339,9 +341,9 @@ class Judgments:
         return "simulated judge" if self.all_simulated else "judge"
 
     def __repr__(self) -> str:
-        rows, predicted = self._asked_rows(), self.n_predicted
-        said = rows["answer"].value_counts()
-        kinds = ", ".join(f"{said[answer]} {answer}" for answer in map(str, Answer) if answer in said)
+        rows, predicted = self._answered_rows(), self.n_predicted
+        counts = rows["answer"].value_counts()
+        kinds = ", ".join(f"{counts[answer]} {answer}" for answer in map(str, Answer) if answer in counts)
         aside = _number(int((~self._checked.counted).sum()), "more row")
         return (
             f"Judgments: {_number(self.n_judges, self._judge)}, {_number(len(rows), 'answer')}"
@@ -351,16 +353,16 @@ class Judgments:
         )
 
     def _repr_html_(self) -> str:
-        rows = self._asked_rows()
-        said, whole = rows["answer"].value_counts().to_dict(), max(len(rows), 1)
-        counts = [(answer, said.get(answer, 0)) for answer in map(str, Answer)]
+        rows = self._answered_rows()
+        counts, whole = rows["answer"].value_counts().to_dict(), max(len(rows), 1)
+        shares = [(answer, counts.get(answer, 0)) for answer in map(str, Answer)]
         aside = int((~self._checked.counted).sum())
         known = "Their rows are kept here." if self._checked.people is not None else "Their rows are not kept here."
         return notebook.page(
             notebook.section(
                 f"{counted(len(rows), 'judgment')} of {counted(self.n_judges, self._judge)}",
                 notebook.table(
-                    [(answer, counted(number), f"{number / whole:.0%}") for answer, number in counts],
+                    [(answer, counted(number), f"{number / whole:.0%}") for answer, number in shares],
                     head=("Answer", "Judgments", "Share"),
                     numbers=(1, 2),
                 ),

@@ -19,7 +19,7 @@ from fairwise.store.quotas import BY_ITSELF, IS_EXCLUDED
 from fairwise.store.recording import RoundPolicy
 from fairwise.store.schema import answers, appearances, participants, reasons, round_pairs, study
 from fairwise.store.study_state import FIRST, SECOND, standing
-from fairwise.study.deliberation import FEWEST_OTHERS, disagreement, listed
+from fairwise.study.deliberation import MIN_OTHER_ANSWERS, disagreement, listed
 from fairwise.study.settings import Stage
 
 TwoPeople = tuple[str, str]
@@ -114,7 +114,7 @@ def worth_discussing(connection: sa.Connection, prices: Mapping[TwoPeople, float
     Left out is what fewer than four people answered, as nobody could be told what the others said.
     """
     counts = first_counts(connection)
-    known = {two: answers for two, answers in sorted(counts.items()) if answers.total() > FEWEST_OTHERS}
+    known = {two: answers for two, answers in sorted(counts.items()) if answers.total() > MIN_OTHER_ANSWERS}
     disputes = {two: (disagreement(answers.values()), answers.total()) for two, answers in known.items()}
     disputed = sorted((two for two in known if disputes[two][0] > 0), key=disputes.__getitem__, reverse=True)
     expensive = sorted((two for two in known if prices.get(two, 0) > 0), key=prices.__getitem__, reverse=True)
@@ -179,7 +179,7 @@ class Reason(NamedTuple):
 
 @dataclass(frozen=True)
 class Opinion:
-    """What the others said about a pair in the first round; nothing at all if they are fewer than FEWEST_OTHERS."""
+    """What the others said about a pair in the first round; nothing at all if they are fewer than MIN_OTHER_ANSWERS."""
 
     counts: Mapping[Answer, int] | None
     reasons: Sequence[Reason] = ()
@@ -196,7 +196,7 @@ def opinion(connection: sa.Connection, pair: Appearance) -> Opinion:
     which = (same | other_way, answers.c.round == FIRST, participants.c.number != pair.number)
     swapped = two_people(pair.a, pair.b) != (pair.a, pair.b)
     said = [one._replace(answer=one.answer.swapped()) if swapped else one for one in _said(connection, *which)]
-    if len(said) < FEWEST_OTHERS:
+    if len(said) < MIN_OTHER_ANSWERS:
         return Opinion(None)
     released = set(
         connection.execute(

@@ -102,20 +102,20 @@ class ChoiceModel:
     def beliefs(self, own: Sequence[ParticipantAnswer]) -> Beliefs:
         """Return what one participant's own answers leave open; with none, what is common to all."""
         same, order = _choices(self.seen, [replace(each, participant="") for each in own])
-        return Beliefs(_drawn(self.same, same), None if self.order is None else _drawn(self.order, order))
+        return Beliefs(_sampled(self.same, same), None if self.order is None else _sampled(self.order, order))
 
     def draws(self, beliefs: Beliefs, left: Ints, right: Ints) -> Floats:
         """Return ``(S, R, 4)``: the probability of each `Answer` for each draw and each pair."""
-        utility = beliefs.same @ self.seen.encoded.apart(left, right).T
+        utility = beliefs.same @ self.seen.encoded.distances(left, right).T
         same = softmax(np.stack([utility, np.zeros_like(utility)], axis=-1))
         result = np.zeros((*utility.shape, len(Answer)))
         result[..., _PLACE[Answer.SAME]] = same[..., 0]
         if beliefs.order is None:
             result[..., _PLACE[Answer.NO_CONSTRAINT]] = same[..., 1]
             return result
-        ahead = beliefs.order[:, :-1] @ self.seen.encoded.ahead(left, right).T
-        tie = np.broadcast_to(beliefs.order[:, -1:], ahead.shape)
-        ordered = softmax(np.stack([ahead, -ahead, tie], axis=-1))
+        merit_scores = beliefs.order[:, :-1] @ self.seen.encoded.merit_differences(left, right).T
+        tie = np.broadcast_to(beliefs.order[:, -1:], merit_scores.shape)
+        ordered = softmax(np.stack([merit_scores, -merit_scores, tie], axis=-1))
         result[..., [_PLACE[answer] for answer in _ORDER.answers]] = ordered * same[..., 1:]
         return result
 
@@ -132,16 +132,16 @@ def _choices(seen: SeenPeople, answers: Sequence[ParticipantAnswer]) -> tuple[Ch
     first = [Answer.SAME if each.answer == Answer.SAME else Answer.NO_CONSTRAINT for each in answers]
     differ = np.array([each.answer != Answer.SAME for each in answers], dtype=bool)
     second = [each.answer for each in answers if each.answer != Answer.SAME]
-    ahead = [seen.encoded.ahead(left[differ], right[differ]), np.ones((len(second), 1))]
+    merit_blocks = [seen.encoded.merit_differences(left[differ], right[differ]), np.ones((len(second), 1))]
     return (
-        _by_participant(_SAME, who, [seen.encoded.apart(left, right)], first),
-        _by_participant(_ORDER, who[differ], ahead, second),
+        _by_participant(_SAME, who, [seen.encoded.distances(left, right)], first),
+        _by_participant(_ORDER, who[differ], merit_blocks, second),
     )
 
 
-def _by_participant(scale: Scale, who: np.ndarray, blocks: list[Floats], said: Sequence[Answer]) -> Choices:
+def _by_participant(scale: Scale, who: np.ndarray, blocks: list[Floats], answers: Sequence[Answer]) -> Choices:
     codes, names = pd.factorize(who)
-    chosen = np.array([scale.places[answer] for answer in said], dtype=np.int64)
+    chosen = np.array([scale.places[answer] for answer in answers], dtype=np.int64)
     evidence = np.eye(len(scale.answers))[chosen]
     return Choices.by_judge(scale.signs, codes.astype(np.int64), len(names), blocks, evidence)
 
@@ -150,12 +150,12 @@ def _common(choices: Choices) -> Panel:
     return learn_panel(choices, np.ones((choices.n_judges, 1)), beforehand=_BEFOREHAND, rounds=_ROUNDS)[0]
 
 
-def _drawn(panel: Panel, choices: Choices) -> Floats:
+def _sampled(panel: Panel, choices: Choices) -> Floats:
     """Return ``(S, D)`` draws for one participant: always the same luck, in pairs of opposite luck."""
-    found: Normal = panel.posterior(choices, np.ones((1, 1)), steps=_ALONE_STEPS).of(0)
-    luck = np.random.default_rng(0).standard_normal((_DRAWS // 2, len(found.mean)))
-    spread = np.concatenate([luck, -luck]) @ np.linalg.cholesky(found.covariance).T
-    drawn: Floats = found.mean + spread
+    posterior: Normal = panel.posterior(choices, np.ones((1, 1)), steps=_ALONE_STEPS).of(0)
+    luck = np.random.default_rng(0).standard_normal((_DRAWS // 2, len(posterior.mean)))
+    spread = np.concatenate([luck, -luck]) @ np.linalg.cholesky(posterior.covariance).T
+    drawn: Floats = posterior.mean + spread
     return drawn
 
 
@@ -177,8 +177,8 @@ def restored(chooser: ActiveChooser, parameters: str, learned_from: int) -> Acti
     """Return the chooser that had learned this, from another one about the same people."""
     model = chooser.model
     try:
-        found = json.loads(parameters)
-        same, order = found["same"], found["order"]
+        content = json.loads(parameters)
+        same, order = content["same"], content["order"]
         panels = _panel(same, model.same), None if model.order is None else _panel(order, model.order)
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         raise InputError("its parameters are not those of a model of answers about these people") from None
@@ -247,7 +247,7 @@ class ActiveChooser:
         rng: np.random.Generator,
         own: Sequence[ParticipantAnswer] = (),
         *,
-        also_shown: Collection[tuple[str, str]] = (),
+        excluded_pairs: Collection[tuple[str, str]] = (),
         candidates: int = CANDIDATES,
         scores: Mapping[str, float] | None = None,
     ) -> ShownPair:
@@ -273,14 +273,14 @@ class ActiveChooser:
         """
         if candidates < 1:
             raise InputError(f"candidates={candidates!r}; allowed: 1 or more")
-        shown = {frozenset((each.a, each.b)) for each in own} | {frozenset(pair) for pair in also_shown}
-        left_over = len(self.pairs) - sum(self._differ(*pair) for pair in shown if len(pair) == 2)
+        excluded = {frozenset((each.a, each.b)) for each in own} | {frozenset(pair) for pair in excluded_pairs}
+        left_over = len(self.pairs) - sum(self._differ(*pair) for pair in excluded if len(pair) == 2)
         if not left_over:
             raise InputError("active design: this participant has been shown every pair of people who differ")
-        pool = self._candidates(rng, shown, min(candidates, left_over))
+        pool = self._candidates(rng, excluded, min(candidates, left_over))
         q = self._chances(pool, own, scores)
-        drawn = int(rng.choice(len(pool), p=q))
-        return ShownPair(*pool[drawn], PairDesign.ACTIVE, float(q[drawn]) * len(pool) / left_over)
+        choice = int(rng.choice(len(pool), p=q))
+        return ShownPair(*pool[choice], PairDesign.ACTIVE, float(q[choice]) * len(pool) / left_over)
 
     def _differ(self, one: str, other: str) -> bool:
         for person in (one, other):
@@ -289,15 +289,15 @@ class ActiveChooser:
         return self.records[one] != self.records[other]
 
     def _candidates(
-        self, rng: np.random.Generator, shown: Collection[frozenset[str]], wanted: int
+        self, rng: np.random.Generator, excluded: Collection[frozenset[str]], count: int
     ) -> list[tuple[str, str]]:
         """Return different pairs, each as likely as any other that was not shown, sides at random."""
         pool: dict[frozenset[str], tuple[str, str]] = {}
-        for number in _numbers(rng, self.pairs.ordered, wanted):
+        for number in _numbers(rng, self.pairs.ordered, count):
             pair = self.pairs[number]
-            if (key := frozenset(pair)) not in shown:
+            if (key := frozenset(pair)) not in excluded:
                 pool.setdefault(key, pair)
-            if len(pool) == wanted:
+            if len(pool) == count:
                 break
         return list(pool.values())
 
@@ -352,11 +352,11 @@ def expected_violation(predicted: Floats, left: Floats, right: Floats) -> Floats
     With probabilities l and r of the good label for the two people,
     P(same) |l - r| + P(A ahead) max(r - l, 0) + P(B ahead) max(l - r, 0).
     """
-    same, a_ahead, b_ahead = (
+    same, a_first, b_first = (
         predicted[:, list(Answer).index(answer)] for answer in (Answer.SAME, Answer.A_AT_LEAST_B, Answer.B_AT_LEAST_A)
     )
     gain = left - right
-    broken: Floats = same * np.abs(gain) + a_ahead * np.maximum(-gain, 0) + b_ahead * np.maximum(gain, 0)
+    broken: Floats = same * np.abs(gain) + a_first * np.maximum(-gain, 0) + b_first * np.maximum(gain, 0)
     return broken
 
 
@@ -429,7 +429,9 @@ class StudyChooser:
     def choose(self, now: Situation) -> ShownPair:
         """Return the pair; asked again, the same."""
         chance = stream(Purpose.ACTIVE, self.seed, now.participant_number, now.position)
-        return self.chooser.choose(np.random.Generator(chance), now.own, also_shown=now.laid_out, scores=self.scores)
+        return self.chooser.choose(
+            np.random.Generator(chance), now.own, excluded_pairs=now.laid_out, scores=self.scores
+        )
 
 
 # What pairs that were not drawn alike say about all pairs.
@@ -453,12 +455,12 @@ def mean_over_pairs(values: ArrayLike, selection_probabilities: ArrayLike, n_pai
         N, how many pairs of people differ in what is shown.
     """
     y, p = np.asarray(values, dtype=np.float64), np.asarray(selection_probabilities, dtype=np.float64)
-    drawn = ~np.isnan(p)
-    if y.shape != p.shape or y.ndim != 1 or not drawn.any():
+    is_active = ~np.isnan(p)
+    if y.shape != p.shape or y.ndim != 1 or not is_active.any():
         raise InputError(
             f"mean_over_pairs: {y.shape} values, {p.shape} probabilities; needed: one each, one of them known"
         )
-    if not ((p[drawn] > 0) & (p[drawn] <= 1)).all():
+    if not ((p[is_active] > 0) & (p[is_active] <= 1)).all():
         raise InputError("mean_over_pairs: selection probabilities must be above 0 and at most 1")
     seen_before = np.cumsum(y) - y
-    return float(np.mean((seen_before + y / np.where(drawn, p, 1.0))[drawn]) / n_pairs)
+    return float(np.mean((seen_before + y / np.where(is_active, p, 1.0))[is_active]) / n_pairs)

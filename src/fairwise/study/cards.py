@@ -60,7 +60,7 @@ def cards_of(
 
     ``values`` are translations of values, by column.
     """
-    _check_columns(people.column_names, columns_shown(columns), where)
+    _check_columns(people.column_names, card_columns(columns), where)
     ids = people[ID].to_pylist()
     if not all(isinstance(person, str) and person.strip() for person in ids):
         raise InputError(f"{where}, column {ID}: every id must be a text that is not empty")
@@ -69,34 +69,34 @@ def cards_of(
         raise InputError(f"{where}, column {ID}: {twice!r} is there more than once; every id must be there once")
     translated = values or {}
     rows = zip(*(_rows(people, column, words, translated.get(column.name, {})) for column in columns), strict=True)
-    return {person: Card(person, shown) for person, shown in zip(ids, rows, strict=True)}
+    return {person: Card(person, rows_of_card) for person, rows_of_card in zip(ids, rows, strict=True)}
 
 
-def columns_shown(columns: Sequence[ShownColumn]) -> list[str]:
+def card_columns(columns: Sequence[ShownColumn]) -> list[str]:
     """Return the names of all columns of the table that are shown, also those that say what pictures show."""
     return list(dict.fromkeys(name for column in columns for name in (column.name, column.alt) if name))
 
 
-def _check_columns(found: Sequence[str], shown: Sequence[str], where: object) -> None:
-    for name in (ID, *shown):
-        if name not in found:
-            asked = "" if name == ID else ", which study.toml shows"
-            raise InputError(f"{where}: there is no column {name!r}{asked}; found: {some(found)}")
-    more = [name for name in found if name not in {ID, *shown}]
+def _check_columns(present: Sequence[str], expected: Sequence[str], where: object) -> None:
+    for name in (ID, *expected):
+        if name not in present:
+            hint = "" if name == ID else ", which study.toml shows"
+            raise InputError(f"{where}: there is no column {name!r}{hint}; found: {some(present)}")
+    more = [name for name in present if name not in {ID, *expected}]
     if more:
         raise InputError(f"{where}: study.toml does not show {some(more)}; only what is shown may be in this file")
-    if len(found) != 1 + len(shown):
-        raise InputError(f"{where}: every column must be there once; found: {some(found)}")
+    if len(present) != 1 + len(expected):
+        raise InputError(f"{where}: every column must be there once; found: {some(present)}")
 
 
 def _rows(people: pa.Table, column: ShownColumn, words: Language, translated: Mapping[str, str]) -> list[Row]:
     """One row for each value; values that read the same share it, as there may be many people."""
-    made: dict[tuple[str, str], Row] = {}
+    row_by_values: dict[tuple[str, str], Row] = {}
     values = people[column.alt or column.name].to_pylist()
     pictures = people[column.name].to_pylist() if column.alt else [""] * len(values)
     texts = (value_text(value, column.unit, words, translated) for value in values)
     both = zip(texts, (str(picture or "") for picture in pictures), strict=True)
-    return [made.get(one) or made.setdefault(one, Row(column.label, *one)) for one in both]
+    return [row_by_values.get(one) or row_by_values.setdefault(one, Row(column.label, *one)) for one in both]
 
 
 def value_text(value: object, unit: str, words: Language, translated: Mapping[str, str] | None = None) -> str:

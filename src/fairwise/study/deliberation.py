@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from fairwise.study.toml import Input, SettingsTable
 
-FEWEST_OTHERS = 3
+MIN_OTHER_ANSWERS = 3
 """Fewest other people whose answers to a pair are shown: counts of fewer would
 tell what one of them said."""
 
@@ -127,12 +127,12 @@ def listed(
     disputed: Iterable[tuple[str, str]], expensive: Iterable[tuple[str, str]]
 ) -> list[tuple[tuple[str, str], Chosen]]:
     """The pairs of a second round, the most important first: of the two kinds by turns, none twice."""
-    found: dict[tuple[str, str], Chosen] = {}
+    reasons: dict[tuple[str, str], Chosen] = {}
     for pairs in zip_longest(disputed, expensive):
         for pair, why in zip(pairs, Chosen, strict=True):
             if pair is not None:
-                found.setdefault(pair, why)
-    return [*found.items()][:MOST_LISTED]
+                reasons.setdefault(pair, why)
+    return [*reasons.items()][:MOST_LISTED]
 
 
 FEWEST_COUNTED = 3
@@ -282,12 +282,12 @@ def condorcet_winner(ballots: Sequence[Ballot], options: int) -> int | None:
     True
     """
     before = preferences(ballots, options)
-    found = (
+    winner = (
         one
         for one in range(options)
         if all(before[one][two] > before[two][one] for two in range(options) if two != one)
     )
-    return next(found, None)
+    return next(winner, None)
 
 
 def scores(ballots: Sequence[Ballot], options: int, rule: Rule) -> list[int]:
@@ -328,17 +328,17 @@ def grouped(cast: Iterable[CastBallot], by: str) -> Groups:
     No group is smaller than five, also not those left: what they chose would follow from the sum of all.
     """
     groups: dict[str, list[CastBallot]] = {}
-    others: list[CastBallot] = []
+    rest: list[CastBallot] = []
     for one in cast:
         value = getattr(one, by)
-        (others if value is None else groups.setdefault(value, [])).append(one)
+        (rest if value is None else groups.setdefault(value, [])).append(one)
     for value in sorted(groups, key=lambda value: (len(groups[value]), value)):
-        if len(groups[value]) < FEWEST or 0 < len(others) < FEWEST:
-            others += groups.pop(value)
+        if len(groups[value]) < FEWEST or 0 < len(rest) < FEWEST:
+            rest += groups.pop(value)
     if not groups:  # also where the others are too few, as all are among them then
         return {}
     largest = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
-    return {**dict(largest), **({None: others} if others else {})}
+    return {**dict(largest), **({None: rest} if rest else {})}
 
 
 def partitions(cast: Sequence[CastBallot]) -> dict[str, Groups]:
@@ -346,18 +346,18 @@ def partitions(cast: Sequence[CastBallot]) -> dict[str, Groups]:
 
     The difference between two groups of two partitions consists of intersections, so none of these may be small.
     """
-    shown: dict[str, Groups] = {}
+    allowed: dict[str, Groups] = {}
     for by in ("relation", "arm"):
         groups = grouped(cast, by)
         overlaps = (
             len(set(ours) & set(theirs))
-            for earlier in shown.values()
+            for earlier in allowed.values()
             for ours in earlier.values()
             for theirs in groups.values()
         )
         if groups and all(overlap == 0 or overlap >= FEWEST for overlap in overlaps):
-            shown[by] = groups
-    return shown
+            allowed[by] = groups
+    return allowed
 
 
 @dataclass(frozen=True)

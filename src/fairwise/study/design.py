@@ -95,7 +95,7 @@ class Design(SettingsTable):
         return timedelta(hours=self.lease_hours)
 
     @property
-    def beside_uniform(self) -> dict[str, int]:
+    def other_kinds(self) -> dict[str, int]:
         """Number of pairs of each other kind."""
         return {kind: number for kind in KINDS if (number := getattr(self, kind))}
 
@@ -195,8 +195,8 @@ def check_arms(arms: Sequence[Arm], columns: Sequence[str], design: Design, *, s
         raise ValueError(f"design.strata: {hidden[0]!r} is not shown in every arm")
 
 
-def _check_arm(arm: Arm, others: Sequence[Arm], columns: Collection[str], *, second_round: bool) -> None:
-    for other in others:
+def _check_arm(arm: Arm, earlier: Sequence[Arm], columns: Collection[str], *, second_round: bool) -> None:
+    for other in earlier:
         if arm.name == other.name:
             raise ValueError(f"two arms have the name {arm.name!r}")
         if arm.treatment == other.treatment:

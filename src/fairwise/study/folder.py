@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow as pa
 
 from fairwise.errors import InputError, some
-from fairwise.study.cards import ID, Card, cards_of, check_pictures, columns_shown, names_of
+from fairwise.study.cards import ID, Card, card_columns, cards_of, check_pictures, names_of
 from fairwise.study.design import Arm, assigned_late, check_outcome
 from fairwise.study.questions import decisive as decisive_questions
 from fairwise.study.schedules import ArmTurns, DifferingPairs, Schedules, ShownPair
@@ -69,7 +69,7 @@ class Edition:
     @classmethod
     def read(cls, folder: Path, settings: StudySettings, code: str, people: pa.Table, where: Path) -> Edition:
         """Read the texts and words of one language; `people` were read from the file `where`."""
-        spoken, first = language(code), code == settings.languages[0]
+        own_language, first = language(code), code == settings.languages[0]
         words, values, missing = settings, None, list[str]()
         if not first:
             file = folder / named(SETTINGS, code)
@@ -78,9 +78,9 @@ class Edition:
             missing = [*untranslated, *words_left]
         consent, task = (_Document.read(folder, name, code, settings) for name in (CONSENT, TASK))
         return cls(
-            language=spoken,
+            language=own_language,
             settings=words,
-            cards=cards_of(people, words.columns, where, spoken, values),
+            cards=cards_of(people, words.columns, where, own_language, values),
             consent_html=consent.html,
             task_html=task.html,
             consent_text=consent.text,
@@ -176,16 +176,16 @@ class GivenScores:
         """Return these people's probabilities of the good label."""
         cells, source = self.file.column(self.column), self.file.source
         ones = pd.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64)
-        meant = "how well someone is treated" if self.favorable_label is None else "the probability of label 1"
-        rule = f"is not {meant}; allowed: a number from 0 to 1"
+        meaning = "how well someone is treated" if self.favorable_label is None else "the probability of label 1"
+        rule = f"is not {meaning}; allowed: a number from 0 to 1"
         source.refuse(~((ones >= 0) & (ones <= 1)), self.column, cells.where(cells.notna(), None), rule)
         good = 1 - ones if self.favorable_label == 0 else ones
-        found = dict(zip((text_of(person) for person in self.file.table.index), good.tolist(), strict=True))
+        score_by_person = dict(zip((text_of(person) for person in self.file.table.index), good.tolist(), strict=True))
         people = ids.to_pylist()
-        missing = [person for person in people if person not in found]
+        missing = [person for person in people if person not in score_by_person]
         if missing:
             raise InputError(f"{source.where()}: no score for {len(missing)} of the people: {some(missing)}")
-        return pa.table({ID: ids, SCORE: pa.array([found[person] for person in people], pa.float64())})
+        return pa.table({ID: ids, SCORE: pa.array([score_by_person[person] for person in people], pa.float64())})
 
 
 PEOPLE, OUTCOME, SCORES, SECRET = "people.parquet", "outcome.parquet", "scores.parquet", "secret.key"
@@ -301,7 +301,7 @@ class StudyFolder:
     def people(self) -> pd.DataFrame:
         """Return everyone with the values behind what is shown, by id; no pictures: nothing is learned from them."""
         people: pd.DataFrame = read_parquet(self.path / PEOPLE).to_pandas().set_index(ID)
-        return people.drop(columns=columns_shown([column for column in self.settings.columns if column.alt]))
+        return people.drop(columns=card_columns([column for column in self.settings.columns if column.alt]))
 
     def outcome(self) -> pd.Series[Any]:
         """Return the outcomes by person, for a fit: labels of decisions as text, and amounts as numbers.
@@ -337,7 +337,7 @@ def read_secret(file: Path) -> bytes:
 def _fingerprint(settings: StudySettings, cards: Mapping[str, Card], scores: Mapping[str, float] | None) -> str:
     """Return the hash of what decides which pairs are shown and which answers they allow, not of words."""
     decisive = settings.model_dump(include={"pairs", "seed", "answers"})
-    if settings.design.beside_uniform:
+    if settings.design.other_kinds:
         decisive["design"] = settings.design.model_dump(exclude={"anchor_people", "lease_hours"}, exclude_defaults=True)
     if settings.decisions:
         decisive["decisions"] = settings.label_values

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from fairwise.datasets import load_compas
 from fairwise.errors import InputError
 from fairwise.study import translations
-from fairwise.study.cards import ID, IMAGES, cards_of, check_pictures, columns_shown, read_picture
+from fairwise.study.cards import ID, IMAGES, card_columns, cards_of, check_pictures, read_picture
 from fairwise.study.design import check_outcome
 from fairwise.study.folder import (
     CONSENT,
@@ -50,7 +50,7 @@ Codes = NDArray[np.intp]
 _NO_COINCIDENCE = 20
 # So many people on either side are not parted by accident.
 _NO_ACCIDENT = 8
-NEVER_SHOWN = "which participants never see; leave it out of what is shown"
+_NOT_VISIBLE = "which participants never see; leave it out of what is shown"
 
 
 def telling_columns(
@@ -60,32 +60,32 @@ def telling_columns(
 
     Where outcomes are ``amounts``, two columns in which everybody differs do not yet say the same.
     """
-    found = {}
+    reasons = {}
     values: NDArray[np.object_] = np.array(results.to_pylist(), dtype=object)
     codes, kinds = pd.factorize(values, use_na_sentinel=False)
     numbers = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(dtype=np.float64) if amounts else None
     for name in people.column_names:
         column = people[name]
         if _says_the_same(_split(column), codes):
-            found[name] = f"this tells everyone's outcome, {outcome!r}, {NEVER_SHOWN}"
+            reasons[name] = f"this tells everyone's outcome, {outcome!r}, {_NOT_VISIBLE}"
         elif numbers is not None:
             if (above := _threshold_of_amounts(column, numbers)) is not None:
                 more, amount = above
-                found[name] = (
+                reasons[name] = (
                     f"everyone with {outcome} above {amount:g} has a {more} number here than everyone else, so that "
-                    f"one threshold tells much of the outcome, {NEVER_SHOWN}"
+                    f"one threshold tells much of the outcome, {_NOT_VISIBLE}"
                 )
         elif (parted := _threshold_of_labels(column, codes)) is not None:
             higher, lower = (_listed(outcome, kinds, side) for side in parted)
-            found[name] = (
+            reasons[name] = (
                 f"everyone with {higher} has a higher number here than everyone with {lower}, so that one threshold "
-                f"tells the outcome, {NEVER_SHOWN}"
+                f"tells the outcome, {_NOT_VISIBLE}"
             )
-        elif len(kinds) > 2 and (side := _told_by_a_value(_split(column), codes)) is not None:
-            found[name] = (
-                f"whether it is {_listed(outcome, kinds, side)} can be read from it for certain, {NEVER_SHOWN}"
+        elif len(kinds) > 2 and (side := _split_by_a_value(_split(column), codes)) is not None:
+            reasons[name] = (
+                f"whether it is {_listed(outcome, kinds, side)} can be read from it for certain, {_NOT_VISIBLE}"
             )
-    return found
+    return reasons
 
 
 def _says_the_same(column: Codes, outcome: Codes) -> bool:
@@ -127,13 +127,13 @@ def _cuts(column: pa.ChunkedArray) -> tuple[Codes, Codes]:
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
         return nobody, nobody
     numbers = column.to_pandas().to_numpy(dtype=np.float64)
-    known = np.flatnonzero(~np.isnan(numbers))
-    order = known[np.argsort(numbers[known], kind="stable")]
+    with_number = np.flatnonzero(~np.isnan(numbers))
+    order = with_number[np.argsort(numbers[with_number], kind="stable")]
     places = np.flatnonzero(np.diff(numbers[order]) > 0) + 1
     return order, places[(places >= _NO_ACCIDENT) & (places <= len(order) - _NO_ACCIDENT)]
 
 
-def _told_by_a_value(column: Codes, outcome: Codes) -> Codes | None:
+def _split_by_a_value(column: Codes, outcome: Codes) -> Codes | None:
     """Return the outcomes of those with one of the values, if nobody else has these, and there are enough of both."""
     if len(column) < _NO_COINCIDENCE:
         return None
@@ -221,7 +221,7 @@ class StudyDraft:
 
 @contextmanager
 def _drafted(
-    beside: Path,
+    parent: Path,
     prefix: str,
     people: PeopleFile,
     show: Sequence[str],
@@ -234,13 +234,13 @@ def _drafted(
 ) -> Iterator[Path]:
     """Check everything, then fill a folder that only its owner can open; it is gone afterwards unless it was moved."""
     settings = StudySettings.checked(_with_columns(show, choices), "study")
-    for name in columns_shown(settings.columns):
+    for name in card_columns(settings.columns):
         _refuse_hidden(people, name, outcome)
     ids = pa.array([text_of(person) for person in people.table.index], pa.string())
-    table = _table(ids, {name: arrow_column(people.column(name)) for name in columns_shown(settings.columns)}, people)
+    table = _table(ids, {name: arrow_column(people.column(name)) for name in card_columns(settings.columns)}, people)
     cards = cards_of(table, settings.columns, people.source.where(), language(settings.languages[0]))
-    beside_people = Path(people.source.file or "").parent
-    pictures = check_pictures(beside_people, cards, language(settings.languages[0]).translate("not known"), new=True)
+    picture_folder = Path(people.source.file or "").parent
+    pictures = check_pictures(picture_folder, cards, language(settings.languages[0]).translate("not known"), new=True)
     Schedules({person: card.rows for person, card in cards.items()}, settings, people.source.where())
     results = None
     if outcome is not None:
@@ -251,16 +251,16 @@ def _drafted(
     hidden = {OUTCOME: results, SCORES: None if scores is None else scores.table(ids)}
     draft = None
     try:
-        draft = Path(tempfile.mkdtemp(prefix=prefix, suffix=".part", dir=beside))
+        draft = Path(tempfile.mkdtemp(prefix=prefix, suffix=".part", dir=parent))
         written = dict(_texts(settings, translations.words_in(settings, table))) | dict(texts or {})
         _write(draft, written, table, hidden, secret or secrets.token_bytes(SECRET_BYTES))
         for name in sorted(pictures):
-            content, _ = read_picture(beside_people, name)
+            content, _ = read_picture(picture_folder, name)
             (draft / IMAGES).mkdir(exist_ok=True)
             (draft / IMAGES / name).write_bytes(content)
         yield draft
     except OSError as error:
-        raise InputError(f"{beside}: cannot be written: {error.strerror or error}") from None
+        raise InputError(f"{parent}: cannot be written: {error.strerror or error}") from None
     finally:
         if draft is not None:
             shutil.rmtree(draft, ignore_errors=True)
@@ -286,10 +286,10 @@ def _with_columns(show: Sequence[str], choices: Plain) -> Plain:
     ]
     own = choices.get("languages", [SOURCE])[0]
     title = language(own).translate(TITLE_DRAFT) if own in available() else TITLE_DRAFT
-    return {"title": title, "seed": drawn_seed(), "columns": columns, **choices}
+    return {"title": title, "seed": random_seed(), "columns": columns, **choices}
 
 
-def drawn_seed() -> int:
+def random_seed() -> int:
     """A seed that nobody guesses: whoever knows it knows into which arm the next one comes."""
     return secrets.randbits(63)
 
@@ -323,7 +323,7 @@ def _refuse_hidden(people: PeopleFile, name: str, outcome: str | None) -> None:
     """Neither the id nor the outcome is for participants to see."""
     hidden = {people.table.index.name: "the id", outcome: "the outcome"}
     if name in hidden:
-        raise InputError(f"{people.source.where(column=name)}: this is {hidden[name]}, {NEVER_SHOWN}")
+        raise InputError(f"{people.source.where(column=name)}: this is {hidden[name]}, {_NOT_VISIBLE}")
 
 
 def _refuse_telling(people: pa.Table, results: pa.Table, file: PeopleFile, *, amounts: bool) -> None:
@@ -344,9 +344,9 @@ def _table(ids: pa.Array, columns: Mapping[str, pa.Array], people: PeopleFile) -
 
 def _texts(settings: StudySettings, values: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
     """Name and content of every file that is to be edited."""
-    own, *others = settings.languages
+    own, *other_codes = settings.languages
     yield SETTINGS, settings.toml()
-    for code in others:
+    for code in other_codes:
         yield named(SETTINGS, code), translations.draft(settings, code, values)
     for code in settings.languages:
         other = None if code == own else code

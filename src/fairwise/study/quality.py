@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import islice
+from itertools import chain, islice
 from statistics import median
 from typing import NamedTuple
 
@@ -82,8 +82,8 @@ class Flag:
 
 def flags(answers: Sequence[PairAnswer]) -> tuple[Flag, ...]:
     """Every flag of one person, from their answers in any order."""
-    found = (_too_fast(answers), _one_key(answers), _failed_checks(answers), _unsteady(answers))
-    return tuple(flag for flag in found if flag is not None)
+    flags_of_all = (_too_fast(answers), _one_key(answers), _failed_checks(answers), _unsteady(answers))
+    return tuple(flag for flag in flags_of_all if flag is not None)
 
 
 def _too_fast(answers: Iterable[PairAnswer]) -> Flag | None:
@@ -95,13 +95,13 @@ def _too_fast(answers: Iterable[PairAnswer]) -> Flag | None:
 
 
 def _one_key(answers: Iterable[PairAnswer]) -> Flag | None:
-    said = Counter(one.answer for one in answers if one.design != PairDesign.CHECK)
-    if said.total() < FEWEST_ALIKE:
+    counts = Counter(one.answer for one in answers if one.design != PairDesign.CHECK)
+    if counts.total() < FEWEST_ALIKE:
         return None
-    answer, times = said.most_common(1)[0]
-    if times < ALIKE_SHARE * said.total():
+    answer, times = counts.most_common(1)[0]
+    if times < ALIKE_SHARE * counts.total():
         return None
-    return Flag(ONE_KEY, {"times": times, "answers": said.total(), "said": WORDS[answer]})
+    return Flag(ONE_KEY, {"times": times, "answers": counts.total(), "said": WORDS[answer]})
 
 
 def _failed_checks(answers: Iterable[PairAnswer]) -> Flag | None:
@@ -118,11 +118,11 @@ def _unsteady(answers: Iterable[PairAnswer]) -> Flag | None:
         return None
     first = {(one.a, one.b): one.answer for one in answers if one.design not in (PairDesign.REPEAT, PairDesign.CHECK)}
     first |= {(b, a): answer.swapped() for (a, b), answer in first.items() if (b, a) not in first}
-    known = [(one, first[one.a, one.b]) for one in repeats if (one.a, one.b) in first]
-    differing = sorted(one.position for one, before in known if one.answer != before)
-    if len(differing) < FEWEST_DIFFERING or len(differing) < DIFFERING_SHARE * len(known):
+    pairs = [(one, first[one.a, one.b]) for one in repeats if (one.a, one.b) in first]
+    differing = sorted(one.position for one, before in pairs if one.answer != before)
+    if len(differing) < FEWEST_DIFFERING or len(differing) < DIFFERING_SHARE * len(pairs):
         return None
-    return Flag(UNSTEADY, {"differing": len(differing), "repeats": len(known)}, tuple(differing))
+    return Flag(UNSTEADY, {"differing": len(differing), "repeats": len(pairs)}, tuple(differing))
 
 
 WORDS = {
@@ -134,7 +134,7 @@ WORDS = {
 """The answers in a few words, for whoever runs a study."""
 
 
-MOST_SHOWN = 5
+MAX_CONTRADICTIONS = 5
 LONGEST_CIRCLE = 4
 """More people than that are too many to keep in mind."""
 
@@ -168,42 +168,40 @@ class Contradiction:
 
 
 def contradictions(
-    said: Sequence[PairAnswer], looks: Mapping[str, Hashable], most: int | None = MOST_SHOWN
+    answers: Sequence[PairAnswer], looks: Mapping[str, Hashable], most: int | None = MAX_CONTRADICTIONS
 ) -> tuple[Contradiction, ...]:
     """Return what someone may want to look at again, the plainest first; a pair is in one of them at most.
 
     Parameters
     ----------
-    said
-        Their answers, in the order in which the pairs were shown.
+    answers
+        Answers of one person, in the order in which the pairs were shown.
     looks
         What is shown of each person.
     most
         How many to return; None for all.
     """
-    alike: dict[frozenset[Hashable], list[PairAnswer]] = {}
-    for one in said:
-        alike.setdefault(frozenset((looks[one.a], looks[one.b])), []).append(one)
+    by_looks: dict[frozenset[Hashable], list[PairAnswer]] = {}
+    for answer in answers:
+        by_looks.setdefault(frozenset((looks[answer.a], looks[answer.b])), []).append(answer)
     plain: list[tuple[int, Contradiction]] = []
     consistent: list[PairAnswer] = []
-    for two, those in alike.items():
-        answers = {_as_first(one, those[0], looks) for one in those}
-        if len(two) == 1 and any(answer.ordered for answer in answers):
-            plain.append((1, _about_two(ContradictionKind.ALIKE, those, looks)))
-        elif len(answers) > 1:
-            opposed = all(answer.ordered for answer in answers)
-            plain.append((0 if opposed else 2, _about_two(ContradictionKind.DIFFERENT, those, looks)))
+    for two, group in by_looks.items():
+        kinds = {_as_first(answer, group[0], looks) for answer in group}
+        if len(two) == 1 and any(kind.ordered for kind in kinds):
+            plain.append((1, _about_two(ContradictionKind.ALIKE, group, looks)))
+        elif len(kinds) > 1:
+            opposed = all(kind.ordered for kind in kinds)
+            plain.append((0 if opposed else 2, _about_two(ContradictionKind.DIFFERENT, group, looks)))
         elif len(two) > 1:
-            consistent.append(those[0])
-    found = [thought for _, thought in sorted(plain, key=lambda ranked: ranked[0])]
-    if most is None or len(found) < most:
-        found += islice(_circles(consistent, looks), None if most is None else most - len(found))
-    return tuple(found[:most])
+            consistent.append(group[0])
+    plainest_first = [contradiction for _, contradiction in sorted(plain, key=lambda ranked: ranked[0])]
+    return tuple(islice(chain(plainest_first, _circles(consistent, looks)), most))
 
 
-def _as_first(one: PairAnswer, first: PairAnswer, looks: Mapping[str, Hashable]) -> Answer:
+def _as_first(answer_row: PairAnswer, first: PairAnswer, looks: Mapping[str, Hashable]) -> Answer:
     """Return the answer as if the two were on the sides of the first time."""
-    return one.answer if looks[one.a] == looks[first.a] else one.answer.swapped()
+    return answer_row.answer if looks[answer_row.a] == looks[first.a] else answer_row.answer.swapped()
 
 
 def _about_two(kind: ContradictionKind, those: Sequence[PairAnswer], looks: Mapping[str, Hashable]) -> Contradiction:
@@ -213,10 +211,12 @@ def _about_two(kind: ContradictionKind, those: Sequence[PairAnswer], looks: Mapp
     return Contradiction(kind, (first.a, first.b), tuple(pairs))
 
 
-def _circles(said: Sequence[PairAnswer], looks: Mapping[str, Hashable]) -> Iterator[Contradiction]:
+def _circles(answers: Sequence[PairAnswer], looks: Mapping[str, Hashable]) -> Iterator[Contradiction]:
     """Yield circles that have no pair in common, shortest first, given one answer about any two people."""
-    number = {look: place for place, look in enumerate(dict.fromkeys(looks[who] for one in said for who in one[1:3]))}
-    left = {frozenset((number[looks[one.a]], number[looks[one.b]])): one for one in said}
+    number = {
+        look: place for place, look in enumerate(dict.fromkeys(looks[who] for one in answers for who in one[1:3]))
+    }
+    left = {frozenset((number[looks[one.a]], number[looks[one.b]])): one for one in answers}
     while left:
         rows = [(0, number[looks[one.a]], number[looks[one.b]], str(one.answer)) for one in left.values()]
         frame = pd.DataFrame(rows, columns=["judge", "a", "b", "answer"])
@@ -224,8 +224,8 @@ def _circles(said: Sequence[PairAnswer], looks: Mapping[str, Hashable]) -> Itera
         if shortest is None or len(shortest.links) > LONGEST_CIRCLE:
             return
         members = [link.better for link in shortest.links]
-        taken = [left.pop(frozenset((link.better, link.worse))) for link in shortest.links]
-        places = [(members.index(number[looks[one.a]]), members.index(number[looks[one.b]])) for one in taken]
-        names = [one.a if a == turn else one.b for turn, (one, (a, _)) in enumerate(zip(taken, places, strict=True))]
-        pairs = (Compared(one.position, *place) for one, place in zip(taken, places, strict=True))
+        removed = [left.pop(frozenset((link.better, link.worse))) for link in shortest.links]
+        places = [(members.index(number[looks[one.a]]), members.index(number[looks[one.b]])) for one in removed]
+        names = [one.a if a == turn else one.b for turn, (one, (a, _)) in enumerate(zip(removed, places, strict=True))]
+        pairs = (Compared(one.position, *place) for one, place in zip(removed, places, strict=True))
         yield Contradiction(ContradictionKind.CIRCLE, tuple(names), tuple(pairs))

@@ -187,10 +187,10 @@ class Question(SettingsTable):
 
         Of more than two decimals nobody knows whether they are thousands.
         """
-        found = _NUMBER.fullmatch("".join(_plain(character) for character in text if not character.isspace()))
-        if found is None:
+        match = _NUMBER.fullmatch("".join(_plain(character) for character in text if not character.isspace()))
+        if match is None:
             raise Refusal(NOT_A_NUMBER)
-        sign, whole, decimals = found[1].strip("+"), found[2], (found[3] or "").rstrip("0")
+        sign, whole, decimals = match[1].strip("+"), match[2], (match[3] or "").rstrip("0")
         number = f"{whole}.{decimals}" if decimals else whole
         number = number if float(number) == 0 else f"{sign}{number}"
         if self.least is not None and float(number) < self.least:
@@ -208,7 +208,7 @@ def _plain(character: str) -> str:
     return str(unicodedata.decimal(character, character))
 
 
-def asked(questions: Iterable[Question], when: str) -> list[Question]:
+def questions_on_page(questions: Iterable[Question], when: str) -> list[Question]:
     """Return the questions of one page, in their order."""
     return [question for question in questions if question.when == when]
 

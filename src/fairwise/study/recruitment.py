@@ -242,15 +242,15 @@ class PanelKeys:
         """Read a JSON Web Key Set; a ValueError says what is wrong with it."""
         try:
             listed = json.loads(text)["keys"]
-            found = {str(key["kid"]): PublicKey(_number(key["n"]), _number(key["e"])) for key in listed if _is_rsa(key)}
+            keys = {str(key["kid"]): PublicKey(_number(key["n"]), _number(key["e"])) for key in listed if _is_rsa(key)}
         except (ValueError, TypeError, KeyError, RecursionError, NotSigned):
             raise ValueError('not a list of keys; needed: the panel\'s own, which begins with {"keys": [') from None
-        if not found:
+        if not keys:
             raise ValueError("no key in it with which RS256 can be checked")
-        for name, key in found.items():
+        for name, key in keys.items():
             if key.n.bit_length() not in _BITS or not 2 < key.e < _LARGEST_EXPONENT or not key.n & key.e & 1:
                 raise ValueError(f"the key {name[:40]!r} is not an RSA key of 2048 to 8192 bits")
-        return cls(found)
+        return cls(keys)
 
     def claims(self, token: str, studies: str, now: float) -> Mapping[str, str]:
         """Return whom the panel says it sent to one of its `studies`, if it signed so and that holds `now`."""
@@ -265,9 +265,9 @@ class PanelKeys:
             or not key.signed(token[: parts.end(2)].encode(), _bytes(parts[3]))
         ):
             raise NotSigned
-        said = _content(parts[2])
-        sent, until, begins = said.get("prolific"), said.get("exp"), said.get("nbf", 0)
-        if said.get("iss") != _ISSUER or not isinstance(sent, dict) or sent.get("STUDY_ID") not in studies.split():
+        payload = _content(parts[2])
+        sent, until, begins = payload.get("prolific"), payload.get("exp"), payload.get("nbf", 0)
+        if payload.get("iss") != _ISSUER or not isinstance(sent, dict) or sent.get("STUDY_ID") not in studies.split():
             raise NotSigned
         if not _is_time(until) or not _is_time(begins) or not begins - _LEEWAY_SECONDS <= now < until + _LEEWAY_SECONDS:
             raise NotSigned
@@ -295,12 +295,12 @@ def _number(text: str) -> int:
 
 def _content(text: str) -> dict[str, object]:
     try:
-        found = json.loads(_bytes(text))
+        content = json.loads(_bytes(text))
     except (ValueError, RecursionError):
         raise NotSigned from None
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise NotSigned
-    return found
+    return content
 
 
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
@@ -309,7 +309,7 @@ _GAPS = "https://… {id}, {session} and {code} are filled in."
 _ON_THIS_MACHINE = ("127.0.0.1", "localhost", "::1")
 
 
-def _way_back(address: str) -> str:
+def _check_address(address: str) -> str:
     """Refuse an address that a browser would not be sent to safely, or with gaps that nothing fills."""
     if not address:
         return address
@@ -337,7 +337,7 @@ def _keys(text: str) -> str:
     return text
 
 
-WayBack = Annotated[str, StringConstraints(strip_whitespace=True, max_length=1000), AfterValidator(_way_back)]
+WayBack = Annotated[str, StringConstraints(strip_whitespace=True, max_length=1000), AfterValidator(_check_address)]
 
 
 class Recruitment(SettingsTable):

@@ -193,15 +193,15 @@ class Draws:
         """Return the two, on the other sides or not."""
         return (two[1], two[0]) if self.below(2) else two
 
-    def pairs(self, among: NumberedPairs, count: int, taken: set[frozenset[str]]) -> list[TwoPeople]:
+    def pairs(self, source: NumberedPairs, count: int, used: set[frozenset[str]]) -> list[TwoPeople]:
         """Return so many pairs that are not taken yet, each as likely as any other, and take them."""
-        drawn: list[TwoPeople] = []
-        while len(drawn) < count:
-            two = among[self.below(among.ordered)]
-            if (both := frozenset(two)) not in taken:
-                taken.add(both)
-                drawn.append(two)
-        return drawn
+        chosen: list[TwoPeople] = []
+        while len(chosen) < count:
+            two = source[self.below(source.ordered)]
+            if (both := frozenset(two)) not in used:
+                used.add(both)
+                chosen.append(two)
+        return chosen
 
 
 # Stratified pairs: spread evenly over the combinations of the two people's strata.
@@ -242,14 +242,14 @@ class StratifiedPairs:
         self._level, self._more = _shared(count, [cell.free for cell in self._cells.values()])
         self._open = [combination for combination, cell in self._cells.items() if cell.free > self._level]
 
-    def draw(self, draws: Draws, taken: set[frozenset[str]]) -> list[TwoPeople]:
+    def draw(self, draws: Draws, used: set[frozenset[str]]) -> list[TwoPeople]:
         """Return one participant's, and take them."""
         one_more = set(draws.shuffled(self._open)[: self._more])
-        drawn: list[TwoPeople] = []
+        pairs_of_cells: list[TwoPeople] = []
         for combination, cell in self._cells.items():
-            wanted = min(cell.free, self._level) + (combination in one_more)
-            drawn += draws.pairs(cell.pairs, wanted, taken)
-        return drawn
+            n_wanted = min(cell.free, self._level) + (combination in one_more)
+            pairs_of_cells += draws.pairs(cell.pairs, n_wanted, used)
+        return pairs_of_cells
 
     def chance(self, a: str, b: str) -> float:
         """Return the chance of a pair that is not reserved of being among one participant's."""
@@ -265,11 +265,11 @@ class StratifiedPairs:
 
 def check_strata(strata: Mapping[str, Hashable], where: str) -> None:
     """Refuse strata so fine that a combination is hardly ever seen."""
-    found = len(set(strata.values()))
-    if found > MOST_STRATA:
+    n_strata = len(set(strata.values()))
+    if n_strata > MOST_STRATA:
         raise InputError(
-            f"{where}: design.strata divide the people into {found} groups; at most {MOST_STRATA} are allowed: choose "
-            "columns with fewer values"
+            f"{where}: design.strata divide the people into {n_strata} groups; at most {MOST_STRATA} are allowed: "
+            "choose columns with fewer values"
         )
 
 
@@ -308,14 +308,14 @@ def ordered(originals: Sequence[ShownPair], checks: Sequence[ShownPair], repeats
     order of their originals. With r repeats, r - 1 of them or of their originals lie between as well.
     """
     mixed = draws.shuffled(originals)
-    again = mixed[:repeats]
-    others = draws.shuffled([*mixed[repeats:], *checks])
-    pause = min(PAUSE, len(others))
-    first = (len(others) - pause + 1) // 2
-    opening = draws.shuffled([*again, *others[:first]])
-    swapped = [ShownPair(pair.b, pair.a, PairDesign.REPEAT, None) for pair in opening if pair in again]
-    closing = _merged(swapped, others[first + pause :], draws)
-    return [*opening, *others[first : first + pause], *closing]
+    repeated = mixed[:repeats]
+    fillers = draws.shuffled([*mixed[repeats:], *checks])
+    pause = min(PAUSE, len(fillers))
+    first = (len(fillers) - pause + 1) // 2
+    opening = draws.shuffled([*repeated, *fillers[:first]])
+    swapped = [ShownPair(pair.b, pair.a, PairDesign.REPEAT, None) for pair in opening if pair in repeated]
+    closing = _merged(swapped, fillers[first + pause :], draws)
+    return [*opening, *fillers[first : first + pause], *closing]
 
 
 def with_active_places(laid_out: Sequence[ShownPair], active: int, draws: Draws) -> list[ShownPair | None]:
@@ -328,8 +328,8 @@ def with_active_places(laid_out: Sequence[ShownPair], active: int, draws: Draws)
 def _merged(one: Sequence[T], other: Sequence[S], draws: Draws) -> list[T | S]:
     """Return both, each in its own order, every way of mixing them as likely as any other."""
     turns = draws.shuffled([True] * len(one) + [False] * len(other))
-    ones, others = iter(one), iter(other)
-    return [next(ones) if turn else next(others) for turn in turns]
+    ones, second = iter(one), iter(other)
+    return [next(ones) if turn else next(second) for turn in turns]
 
 
 # Arms: who comes to which of them, in blocks.
@@ -378,15 +378,15 @@ class Schedules:
     def __init__(self, records: Mapping[str, Sequence[Hashable]], settings: StudySettings, where: str) -> None:
         """`records` hold what is shown of each person, in the order of the settings' columns."""
         self._settings, self._design, seed = settings, settings.design, settings.seed
-        shown = {person: tuple(record) for person, record in records.items()}
+        card_of = {person: tuple(record) for person, record in records.items()}
         names = [column.name for column in settings.columns]
         # Whoever differs in what every arm shows differs in each arm; who is identical in all columns is so in each.
         common = [names.index(name) for name in common_columns(settings.arms, names)]
         self._hides = len(common) < len(names)
-        compared = shown
+        compared = card_of
         if self._hides:
-            compared = {person: tuple(record[place] for place in common) for person, record in shown.items()}
-        self.pairs, self._identical = DifferingPairs(compared), IdenticalPairs(shown)
+            compared = {person: tuple(record[place] for place in common) for person, record in card_of.items()}
+        self.pairs, self._identical = DifferingPairs(compared), IdenticalPairs(card_of)
         self._check_enough(where)
         reserved: set[frozenset[str]] = set()
         self.fixed = tuple(Draws(Purpose.FIXED_SET, seed).pairs(self.pairs, self._design.fixed, reserved))
@@ -397,7 +397,7 @@ class Schedules:
         self._stratified = None
         if self._design.stratified:
             places = [names.index(name) for name in self._design.strata]
-            strata = {person: tuple(record[place] for place in places) for person, record in shown.items()}
+            strata = {person: tuple(record[place] for place in places) for person, record in card_of.items()}
             check_strata(strata, where)
             self._stratified = StratifiedPairs(compared, strata, self._design.stratified, self._reserved)
 
@@ -408,10 +408,10 @@ class Schedules:
 
     def of(self, participant_number: int, slot: int) -> tuple[ShownPair, ...]:
         """Return the pairs of one participant in order, without active ones; only anchors depend on the slot."""
-        taken = set(self._reserved)
-        stratified = self._stratified_pairs(participant_number, taken)
-        uniform = self._uniform_pairs(participant_number, taken)
-        if self._design.beside_uniform.keys() <= {"active"}:  # in the order in which they were drawn: chance already
+        used = set(self._reserved)
+        stratified = self._stratified_pairs(participant_number, used)
+        uniform = self._uniform_pairs(participant_number, used)
+        if self._design.other_kinds.keys() <= {"active"}:  # in the order in which they were drawn: chance already
             return tuple(uniform)
         originals = [*uniform, *stratified, *self._shared_pairs(participant_number, slot)]
         checks = self._draws(Purpose.CHECKS, participant_number).pairs(self._identical, self._design.checks, set())
@@ -430,10 +430,10 @@ class Schedules:
     def _draws(self, purpose: Purpose, participant_number: int) -> Draws:
         return Draws(purpose, self._settings.seed, participant_number)
 
-    def _uniform_pairs(self, participant_number: int, taken: set[frozenset[str]]) -> list[ShownPair]:
+    def _uniform_pairs(self, participant_number: int, used: set[frozenset[str]]) -> list[ShownPair]:
         draws = self._draws(Purpose.UNIFORM, participant_number)
-        drawn = draws.pairs(self.pairs, self._settings.uniform, taken)
-        return [ShownPair(*two, PairDesign.UNIFORM, self._uniform_chance(two)) for two in drawn]
+        pairs = draws.pairs(self.pairs, self._settings.uniform, used)
+        return [ShownPair(*two, PairDesign.UNIFORM, self._uniform_chance(two)) for two in pairs]
 
     def _uniform_chance(self, two: TwoPeople) -> float:
         """Return the chance of a pair among those that are not stratified."""
@@ -441,11 +441,11 @@ class Schedules:
         chance = self._settings.uniform / left
         return chance if self._stratified is None else (1 - self._stratified.chance(*two)) * chance
 
-    def _stratified_pairs(self, participant_number: int, taken: set[frozenset[str]]) -> list[ShownPair]:
+    def _stratified_pairs(self, participant_number: int, used: set[frozenset[str]]) -> list[ShownPair]:
         if self._stratified is None:
             return []
-        drawn = self._stratified.draw(self._draws(Purpose.STRATIFIED, participant_number), taken)
-        return [ShownPair(*two, PairDesign.STRATIFIED, self._stratified.chance(*two)) for two in drawn]
+        pairs = self._stratified.draw(self._draws(Purpose.STRATIFIED, participant_number), used)
+        return [ShownPair(*two, PairDesign.STRATIFIED, self._stratified.chance(*two)) for two in pairs]
 
     def _shared_pairs(self, participant_number: int, slot: int) -> list[ShownPair]:
         """Return fixed and anchor pairs, on sides of the participant's own."""
@@ -457,14 +457,14 @@ class Schedules:
     def _check_enough(self, where: str) -> None:
         """Refuse a study that has fewer pairs than it wants to show."""
         differing, identical = len(self.pairs), len(self._identical)
-        wanted = self._settings.uniform + self._design.stratified + self._design.fixed + self._design.pool
-        wanted += self._design.active
+        n_wanted = self._settings.uniform + self._design.stratified + self._design.fixed + self._design.pool
+        n_wanted += self._design.active
         what = "what every arm shows" if self._hides else "what is shown"
         if not differing:
             raise InputError(f"{where}: at least two people must differ in {what}, but all look the same")
-        if wanted > differing:
+        if n_wanted > differing:
             raise InputError(
-                f"{where}: {wanted} pairs wanted, but only {differing} pairs of people differ in {what}; "
+                f"{where}: {n_wanted} pairs wanted, but only {differing} pairs of people differ in {what}; "
                 f"ask for at most {differing}, of all kinds together"
             )
         if self._design.checks > identical:

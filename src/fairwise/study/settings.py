@@ -28,7 +28,7 @@ from fairwise.study.design import (
     kind_of,
     usual_meaning,
 )
-from fairwise.study.questions import MOST_QUESTIONS, Question, asked
+from fairwise.study.questions import MOST_QUESTIONS, Question, questions_on_page
 from fairwise.study.recruitment import Recruitment, Relation
 from fairwise.study.texts import SOURCE, available, language, marked
 from fairwise.study.toml import (
@@ -224,12 +224,12 @@ class StudySettings(SettingsFile):
     @property
     def uniform(self) -> int:
         """Number of uniform pairs for each participant."""
-        return self.pairs - sum(self.design.beside_uniform.values())
+        return self.pairs - sum(self.design.other_kinds.values())
 
     @property
     def mixture(self) -> dict[str, int]:
         """Number of pairs of each kind for each participant."""
-        return ({"uniform": self.uniform} if self.uniform else {}) | self.design.beside_uniform
+        return ({"uniform": self.uniform} if self.uniform else {}) | self.design.other_kinds
 
     @property
     def allowed_answers(self) -> tuple[Answer, ...]:
@@ -269,11 +269,11 @@ class StudySettings(SettingsFile):
         total = sum(numbers)
         if content.get("pairs", total) != total:
             raise ValueError(f"pairs = {content['pairs']}, but design adds up to {total}; leave out one of the two")
-        others = {name: value for name, value in design.items() if name != "uniform"}
-        return {**content, "pairs": total, "design": others}
+        other_settings = {name: value for name, value in design.items() if name != "uniform"}
+        return {**content, "pairs": total, "design": other_settings}
 
     @model_validator(mode="after")
-    def _shown_as_designed(self) -> Self:
+    def _check_design(self) -> Self:
         if self.uniform < 0:
             raise ValueError(f"pairs = {self.pairs}, but design alone adds up to {self.pairs - self.uniform}")
         original = self.pairs - self.design.repeats - self.design.checks - self.design.active
@@ -302,8 +302,8 @@ class StudySettings(SettingsFile):
 
     def in_arm(self, arm: Arm) -> Self:
         """Return what participants of an arm are shown."""
-        shown = tuple(column for column in self.columns if not arm.columns or column.name in arm.columns)
-        return self.model_copy(update={"question": arm.question or self.question, "columns": shown})
+        columns = tuple(column for column in self.columns if not arm.columns or column.name in arm.columns)
+        return self.model_copy(update={"question": arm.question or self.question, "columns": columns})
 
     @model_validator(mode="after")
     def _arms_differ(self) -> Self:
@@ -429,24 +429,24 @@ ENDS = (Stage.FINISHED, Stage.SCREENED_OUT)
 ANSWERING = (Stage.PAIRS, Stage.SECOND_LOOK)
 """Stages in which answers are given, and from which one finishes."""
 
-_WAY = (Stage.RELATION, Stage.QUESTIONS, Stage.TASK, Stage.CHECK, Stage.PRACTICE, Stage.PAIRS)
+_ORDER = (Stage.RELATION, Stage.QUESTIONS, Stage.TASK, Stage.CHECK, Stage.PRACTICE, Stage.PAIRS)
 
 
 def first_stage(settings: StudySettings) -> Stage:
     """Return where participants of this study begin."""
-    return next(stage for stage in _WAY if _wants(settings, stage))
+    return next(stage for stage in _ORDER if _wants(settings, stage))
 
 
 def stage_after(stage: Stage, settings: StudySettings) -> Stage:
     """Return what comes next on the way to the pairs, also after a stage that was switched off meanwhile."""
-    return next(later for later in _WAY[_WAY.index(stage) + 1 :] if _wants(settings, later))
+    return next(later for later in _ORDER[_ORDER.index(stage) + 1 :] if _wants(settings, later))
 
 
 def _wants(settings: StudySettings, stage: Stage) -> bool:
-    wanted = {
+    conditions = {
         Stage.RELATION: bool(settings.relations),
-        Stage.QUESTIONS: bool(asked(settings.questions, "before")),
+        Stage.QUESTIONS: bool(questions_on_page(settings.questions, "before")),
         Stage.CHECK: settings.comprehension_check,
         Stage.PRACTICE: settings.practice,
     }
-    return wanted.get(stage, True)
+    return conditions.get(stage, True)

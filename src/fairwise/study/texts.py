@@ -134,16 +134,16 @@ _TASK_DRAFT = (
 )
 
 
-def consent_draft(spoken: Language) -> str:
+def consent_draft(language_of_text: Language) -> str:
     """Return the Markdown of a consent text to be filled in."""
-    return _draft(_CONSENT_DRAFT, spoken)
+    return _draft(_CONSENT_DRAFT, language_of_text)
 
 
-def task_draft(spoken: Language) -> str:
+def task_draft(language_of_text: Language) -> str:
     """Return the Markdown of a description of the task to be filled in."""
-    return _draft(_TASK_DRAFT, spoken)
+    return _draft(_TASK_DRAFT, language_of_text)
 
 
-def _draft(paragraphs: Sequence[tuple[str, str]], spoken: Language) -> str:
-    written = "\n\n".join(f"{mark}{fill(spoken.translate(text), 120)}" for mark, text in paragraphs)
+def _draft(paragraphs: Sequence[tuple[str, str]], language_of_text: Language) -> str:
+    written = "\n\n".join(f"{mark}{fill(language_of_text.translate(text), 120)}" for mark, text in paragraphs)
     return written.replace("\n\n- ", "\n- ").replace("\n- ", "\n\n- ", 1) + "\n"

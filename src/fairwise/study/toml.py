@@ -175,16 +175,16 @@ def _edit_rows(table: Any, name: str, before: list[Plain], after: list[Plain]) -
     rows = table[name]
     for row, old, new in zip(rows, before, after, strict=False):
         _edit(row, old, new)
-    behind: list[Item] = []
+    trailing: list[Item] = []
     while rows[-1].value.body[-1][0] is None:
-        behind.insert(0, rows[-1].value.body.pop()[1])
+        trailing.insert(0, rows[-1].value.body.pop()[1])
     for row in after[len(before) :]:
         rows[-1].add(tomlkit.nl())
         rows.append(tomlkit.item(row))
     del rows[len(after) :]
     if not after:
         del table[name]
-    for item in behind:
+    for item in trailing:
         if isinstance(item, Comment | Whitespace):  # and not what stands for a setting that was taken out
             (rows[-1] if after else table).add(item)
 

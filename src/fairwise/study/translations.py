@@ -111,8 +111,8 @@ class Translation(SettingsFile):
         translation = cls.checked(read_toml(file), str(file))
         for table, key in KEYS.items():
             names = [getattr(row, key) for row in getattr(settings, table)]
-            said = translation.content().get(table, {})  # what is empty may be left of what was taken out
-            if unknown := [name for name in said if name not in names]:
+            named_rows = translation.content().get(table, {})  # what is empty may be left of what was taken out
+            if unknown := [name for name in named_rows if name not in names]:
                 there = f"study.toml has {', '.join(names) or 'none'}"
                 raise InputError(f"{file}: {table}.{unknown[0]}: there is no such {table[:-1]}; {there}")
         return translation
@@ -145,10 +145,10 @@ _LETTER = re.compile(r"[^\W\d_]")
 
 def words_in(settings: StudySettings, people: pa.Table) -> dict[str, list[str]]:
     """Return by column what is to be translated of its values."""
-    found = {column.name: _words_in(people[column.alt or column.name]) for column in settings.columns}
+    words_by_column = {column.name: _words_in(people[column.alt or column.name]) for column in settings.columns}
     return {
         name: words
-        for name, words in found.items()
+        for name, words in words_by_column.items()
         if 0 < len(words) <= MOST_WORDS and max(map(len, words)) <= LONGEST_WORD
     }
 
@@ -195,11 +195,11 @@ def draft(settings: StudySettings, code: str, values: Mapping[str, Sequence[str]
     for arm in content["arms"]:
         if own := {part: arm[part] for part in ("question", "text") if arm[part]}:
             lines += [f"\n[arms.{tomlkit.key(arm['name']).as_string()}]", *_lines(own)]
-    for read, asked in zip(content["questions"], settings.questions, strict=True):
-        table = f"questions.{asked.name}"
+    for read, question in zip(content["questions"], settings.questions, strict=True):
+        table = f"questions.{question.name}"
         lines += [f"\n[{table}]", *_lines({"words": read["words"]})]
-        if asked.options:
-            lines += [f"\n[{table}.options]", *_lines(dict(zip(asked.options, read["options"], strict=True)))]
+        if question.options:
+            lines += [f"\n[{table}.options]", *_lines(dict(zip(question.options, read["options"], strict=True)))]
     for column in content["columns"]:
         table = f"columns.{tomlkit.key(column['name']).as_string()}"
         lines += [f"\n[{table}]", *_lines({part: column[part] for part in ("label", "unit")})]
@@ -268,15 +268,15 @@ def _words(settings: StudySettings, code: str, translation: Translation) -> tupl
     content["arms"] = []
     for arm in settings.arms:
         own = translation.arms.get(arm.name, ArmTranslation())
-        question = word(f"the question of the arm “{arm.name}”", arm.question, arm.question and own.question)
+        arm_question = word(f"the question of the arm “{arm.name}”", arm.question, arm.question and own.question)
         above = word(f"the text of the arm “{arm.name}”", arm.text, arm.text and own.text)
-        content["arms"].append({**arm.model_dump(), "question": question, "text": above})
+        content["arms"].append({**arm.model_dump(), "question": arm_question, "text": above})
     content["questions"] = []
-    for asked in settings.questions:
-        theirs = translation.questions.get(asked.name, QuestionTranslation())
-        read = word(f"the question “{asked.words}”", asked.words, theirs.words)
-        options = [word(f"the option “{one}”", one, theirs.options.get(one)) for one in asked.options]
-        content["questions"].append({**asked.model_dump(), "words": read, "options": options})
+    for question in settings.questions:
+        theirs = translation.questions.get(question.name, QuestionTranslation())
+        read = word(f"the question “{question.words}”", question.words, theirs.words)
+        options = [word(f"the option “{one}”", one, theirs.options.get(one)) for one in question.options]
+        content["questions"].append({**question.model_dump(), "words": read, "options": options})
     content["columns"] = []
     for column in settings.columns:
         words = translation.columns.get(column.name, ColumnTranslation())

@@ -14,7 +14,7 @@ from fairwise import AnswerModel, Judgments
 from fairwise.errors import InputError, JudgmentsError
 from fairwise.judgments import Answer
 from fairwise.judgments.answer_model.choices import Choices, Normal, expected_probabilities, posterior, softmax
-from fairwise.judgments.answer_model.encoding import PeopleEncoder, SaidRows, Scale
+from fairwise.judgments.answer_model.encoding import AnswerRows, PeopleEncoder, Scale
 from fairwise.judgments.answer_model.hierarchy import HeldOutAnswers, Lapses
 from fairwise.simulation import draw_pairs, draw_respondents, simulate_panel
 
@@ -151,7 +151,7 @@ def test_reliability_intervals_hold_what_was_planted() -> None:
         meant = rng.integers(4, size=(60, 8))
         said = [np.where(rng.random((60, 8)) < lapse[:, None], rng.integers(4, size=(60, 8)), meant) for _ in range(2)]
         judge, pair = np.tile(np.repeat(np.arange(60), 8), 2), np.tile(np.arange(480), 2)
-        rows = SaidRows(judge, pair, np.concatenate([each.ravel() for each in said]), np.zeros(960), 4)
+        rows = AnswerRows(judge, pair, np.concatenate([each.ravel() for each in said]), np.zeros(960), 4)
         found = Lapses.learn(rows, np.zeros(480, dtype=bool), 0, 60).reliability(rows)
         truth = (1 - lapse * 0.75) ** 2 + 3 * (lapse / 4) ** 2
         inside.append((found[:, 1] <= truth) & (truth <= found[:, 2]))
@@ -165,7 +165,7 @@ def test_whoever_answers_quickly_where_they_lapse_is_found_out() -> None:
     meant = rng.integers(4, size=(40, 20))
     again = np.where(rng.random((40, 20)) < lapse, rng.integers(4, size=(40, 20)), meant)
     judge, pair = np.tile(np.repeat(np.arange(40), 20), 2), np.tile(np.arange(800), 2)
-    rows = SaidRows(judge, pair, np.concatenate([meant.ravel(), again.ravel()]), np.append(0 * pace, pace), 4)
+    rows = AnswerRows(judge, pair, np.concatenate([meant.ravel(), again.ravel()]), np.append(0 * pace, pace), 4)
     assert Lapses.learn(rows, np.zeros(800, dtype=bool), 0, 40).slope < -0.5
 
 
@@ -212,20 +212,20 @@ def held_out_answers(rng: np.random.Generator, judges: int = 6, answers: int = 1
 @pytest.mark.parametrize("coverage", [0.6, 0.9])
 def test_wrong_sets_of_one_answer_are_counted_by_thresholds_that_did_not_know_it(coverage: float) -> None:
     given = held_out_answers(np.random.default_rng(0))
-    sets = np.empty((len(given.said), 4), dtype=bool)
-    for place in range(len(given.said)):
-        rest = np.arange(len(given.said)) != place
+    sets = np.empty((len(given.answer), 4), dtype=bool)
+    for place in range(len(given.answer)):
+        rest = np.arange(len(given.answer)) != place
         fewer = replace(
             given,
             probabilities=given.probabilities[rest],
-            said=given.said[rest],
+            answer=given.answer[rest],
             weight=given.weight[rest],
             judge=given.judge[rest],
         )
         sets[place] = fewer.sets(given.probabilities[[place]], given.judge[[place]], coverage)
     single = sets.sum(axis=1) == 1
     weight = given.weight[single]
-    wrong = weight @ ~sets[single, given.said[single]] / weight.sum()
+    wrong = weight @ ~sets[single, given.answer[single]] / weight.sum()
     number = weight.sum() ** 2 / (weight**2).sum()
     # The answer left out also takes its part of "one more answer", so that thresholds may differ by one place.
     assert given.error_bound(coverage) == pytest.approx(
@@ -399,10 +399,10 @@ def test_people_are_encoded_by_what_was_learned() -> None:
     encoder = PeopleEncoder.learn(people)
     encoded = encoder.encode(people)
     left, right = np.array([0, 3]), np.array([1, 2])
-    assert np.array_equal(encoded.ahead(left, right), -encoded.ahead(right, left))
-    assert np.array_equal(encoded.apart(left, right), encoded.apart(right, left))
-    assert encoded.ahead(left, right).shape[1] == len(encoder.ahead_columns)
-    assert encoded.apart(left, right).shape[1] == len(encoder.apart_columns)
+    assert np.array_equal(encoded.merit_differences(left, right), -encoded.merit_differences(right, left))
+    assert np.array_equal(encoded.distances(left, right), encoded.distances(right, left))
+    assert encoded.merit_differences(left, right).shape[1] == len(encoder.merit_columns)
+    assert encoded.distances(left, right).shape[1] == len(encoder.distance_columns)
     assert Normal(np.ones((2, 3)), np.ones((2, 3, 3))).of(1).mean.shape == (3,)
 
 

@@ -174,13 +174,13 @@ def test_neither_identical_records_nor_pairs_already_shown(small: ActiveChooser)
     own: list[ParticipantAnswer] = []
     also = [("h", "a"), ("f", "g")]  # f and g are the same: a check, which is no loss to the others
     for number in range(26):
-        shown = small.choose(np.random.default_rng(number), own, also_shown=also, candidates=8)
+        shown = small.choose(np.random.default_rng(number), own, excluded_pairs=also, candidates=8)
         own.append(ParticipantAnswer("new", shown.a, shown.b, Answer.SAME))
     pairs = {frozenset((each.a, each.b)) for each in own}
     assert len(pairs) == 26
     assert not pairs & {frozenset("fg"), frozenset("ah")}
     with pytest.raises(InputError, match="has been shown every pair"):
-        small.choose(np.random.default_rng(0), own, also_shown=also)
+        small.choose(np.random.default_rng(0), own, excluded_pairs=also)
 
 
 def test_records_decide_who_looks_the_same() -> None:
@@ -248,7 +248,7 @@ def test_probabilities_that_cannot_be_are_refused(values: list[float], chance: l
 def test_unknown_people_and_no_candidates_are_refused(small: ActiveChooser) -> None:
     rng = np.random.default_rng(0)
     with pytest.raises(InputError, match="nobody with the id 'nobody'"):
-        small.choose(rng, also_shown=[("a", "nobody")])
+        small.choose(rng, excluded_pairs=[("a", "nobody")])
     with pytest.raises(InputError, match="nobody with the id 'nobody'"):
         small.learned([ParticipantAnswer("one", "a", "nobody", Answer.SAME)])
     with pytest.raises(InputError, match="candidates=0"):

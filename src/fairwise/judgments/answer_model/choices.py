@@ -82,13 +82,13 @@ class Choices:
         moved: Floats = np.ptp(self._utilities(step), axis=-1).max(axis=-1, initial=1e-12)
         return moved
 
-    def meant(self, probabilities: Floats) -> Floats:
+    def intended(self, probabilities: Floats) -> Floats:
         """``(J, R, K)``: how probable each answer is as the one meant, given what was said."""
         joint = probabilities * self.evidence
         total = joint.sum(axis=-1, keepdims=True)
         # What is too improbable for a number is as the evidence has it.
-        said = self.evidence / self.evidence.sum(axis=-1, keepdims=True)
-        result: Floats = np.divide(joint, total, out=said, where=total > 0)
+        fallback = self.evidence / self.evidence.sum(axis=-1, keepdims=True)
+        result: Floats = np.divide(joint, total, out=fallback, where=total > 0)
         return result
 
     def derivatives(self, coefficients: Floats) -> tuple[Floats, Floats]:
@@ -99,7 +99,7 @@ class Choices:
         one, so a step by it climbs.
         """
         p = self.probabilities(coefficients)
-        residual = (self.meant(p) - p) * self.counts[..., None]
+        residual = (self.intended(p) - p) * self.counts[..., None]
         weighted = p * self.counts[..., None]
         mean = p @ self.signs.T
         gradient = np.empty_like(coefficients)
@@ -303,8 +303,8 @@ def learn_panel(
         deviation = believed.mean - attributes @ weights
         scatter = deviation.T @ deviation + believed.covariance.sum(axis=0)
         if beforehand.sizes_learned:
-            found = weights**2 + np.diagonal(unsure, axis1=1, axis2=2).T
-            sizes = (found + _WIDE_COUNTS * imagined) / (1 + _WIDE_COUNTS)
+            second_moment = weights**2 + np.diagonal(unsure, axis1=1, axis2=2).T
+            sizes = (second_moment + _WIDE_COUNTS * imagined) / (1 + _WIDE_COUNTS)
             scatter += np.diag(np.einsum("dqr,qr->d", unsure, design))
         variance = np.diagonal(scatter) + beforehand.imagined * beforehand.spread**2
         variance = variance / (beforehand.imagined + judges)

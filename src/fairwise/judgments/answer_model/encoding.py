@@ -109,8 +109,10 @@ class PeopleEncoder:
             raise InputError("people: at least one column is needed, and each once")
         named = [people[name] for name in people.columns]
         numbers = [column for column in named if is_numeric(column)]
-        told = [column.isna() if is_numeric(column) else column for column in named]
-        categories = [each for each, column in zip(told, named, strict=True) if not is_numeric(column) or each.any()]
+        category_sources = [column.isna() if is_numeric(column) else column for column in named]
+        categories = [
+            each for each, column in zip(category_sources, named, strict=True) if not is_numeric(column) or each.any()
+        ]
         return cls(
             tuple(people.columns),
             tuple(NumberColumn.learn(column, ranked=not plain) for column in numbers),
@@ -145,17 +147,17 @@ class PeopleEncoder:
         return _floats(values)
 
     def _category(self, column: CategoryColumn, people: pd.DataFrame) -> pd.Series:
-        known_by_number = column.name in {number.name for number in self.numbers}
-        return people[column.name].isna() if known_by_number else people[column.name]
+        is_number = column.name in {number.name for number in self.numbers}
+        return people[column.name].isna() if is_number else people[column.name]
 
     @property
-    def ahead_columns(self) -> list[object]:
+    def merit_columns(self) -> list[object]:
         """Column of people behind each feature of `EncodedPeople.merit_differences`."""
         numbers = [column.name for column in self.numbers for _ in range(1 + bool(column.ranks.size))]
         return [*numbers, *self._indicator_columns()]
 
     @property
-    def apart_columns(self) -> list[object]:
+    def distance_columns(self) -> list[object]:
         """Column of people behind each feature of `EncodedPeople.distances`; None for the first, which is always 1."""
         numbers = [column.name for column in self.numbers]
         levels = [] if self.plain else [*numbers, *self._indicator_columns()]
@@ -181,7 +183,7 @@ class EncodedPeople:
     levels: Floats
     """``(n, L)``: numbers and indicators."""
 
-    def apart(self, left: Ints, right: Ints) -> Floats:
+    def distances(self, left: Ints, right: Ints) -> Floats:
         """Return ``(R, 1 + N + C + L)``: 1, |difference| of numbers, whether categories differ, mean levels of the two.
 
         Nothing here changes, not in the last digit, if the two change sides.
@@ -195,7 +197,7 @@ class EncodedPeople:
             ]
         )
 
-    def ahead(self, left: Ints, right: Ints) -> Floats:
+    def merit_differences(self, left: Ints, right: Ints) -> Floats:
         """Return ``(R, T)``: the signed difference of each merit. All signs turn, exactly, if the two change sides."""
         difference: Floats = self.merits[left] - self.merits[right]
         return difference
@@ -263,9 +265,9 @@ class Scale:
 
     def blocks(self, people: EncodedPeople, left: Ints, right: Ints) -> list[Floats]:
         """Return the features of each block, ``(R, F_b)``."""
-        apart = people.apart(left, right)
-        ahead = [people.ahead(left, right)] if Answer.A_AT_LEAST_B in self.answers else []
-        return [*ahead, *[apart] * (len(self.signs) - len(ahead))]
+        distances = people.distances(left, right)
+        merit_differences = [people.merit_differences(left, right)] if Answer.A_AT_LEAST_B in self.answers else []
+        return [*merit_differences, *[distances] * (len(self.signs) - len(merit_differences))]
 
     def in_four(self, probabilities: Floats) -> Floats:
         """Return ``(..., K)`` probabilities as ``(..., 4)`` in the order of `Answer`."""
@@ -275,7 +277,7 @@ class Scale:
 
 
 @dataclass(frozen=True, eq=False)
-class SaidRows:
+class AnswerRows:
     """N answers, of which several may be about one pair; pairs are numbered per judge."""
 
     judge: Ints
@@ -284,7 +286,7 @@ class SaidRows:
     pair: Ints
     """``(N,)``: which of the P pairs of judges."""
 
-    said: Ints
+    answer: Ints
     """``(N,)``: places in the scale."""
 
     pace: Floats
@@ -295,7 +297,7 @@ class SaidRows:
 
 
 @dataclass(frozen=True, eq=False)
-class AskedPairs:
+class AnsweredPairs:
     """Answered pairs of each judge, the sides in one order, without predicted rows."""
 
     judges: list[object]
@@ -310,7 +312,7 @@ class AskedPairs:
     check: np.ndarray
     """Whether the two are identical, so that `same` is meant."""
 
-    rows: SaidRows
+    rows: AnswerRows
     """Every answer, several of them perhaps about one pair."""
 
     row: Ints
@@ -320,11 +322,11 @@ class AskedPairs:
     """``(N,)``: how many of all pairs each stands for, 1 on average; from the chance with which it was chosen."""
 
     @property
-    def asked_again(self) -> np.ndarray:
+    def is_repeated(self) -> np.ndarray:
         """``(P,)``: which pairs a judge answered more than once."""
         return np.bincount(self.rows.pair, minlength=len(self.judge)) > 1
 
-    def only(self, pairs: np.ndarray) -> AskedPairs:
+    def only(self, pairs: np.ndarray) -> AnsweredPairs:
         """Return some of the pairs, chosen by a mask ``(P,)``; numbers of judges and people stay."""
         number = np.cumsum(pairs) - 1
         keep = pairs[self.rows.pair]
@@ -332,24 +334,24 @@ class AskedPairs:
             self.rows,
             judge=self.rows.judge[keep],
             pair=number[self.rows.pair[keep]],
-            said=self.rows.said[keep],
+            answer=self.rows.answer[keep],
             pace=self.rows.pace[keep],
         )
         parts = {name: getattr(self, name)[pairs] for name in ("judge", "first", "second", "check")}
         return replace(self, **parts, rows=rows, row=self.row[keep], weight=self.weight[keep])
 
 
-def which_answers(judgments: Judgments, wanted: Sequence[str] | None) -> Scale:
+def which_answers(judgments: Judgments, allowed: Sequence[str] | None) -> Scale:
     """Return the answers that can be given: those wanted, or those that were given."""
-    given = asked_only(judgments.frame)["answer"].unique()
-    if not len(given):
+    present = without_predictions(judgments.frame)["answer"].unique()
+    if not len(present):
         raise JudgmentsError("judgments: nobody has answered, so there is nothing to learn from")
-    if wanted is not None:
-        unknown = [answer for answer in wanted if answer not in set(Answer)]
+    if allowed is not None:
+        unknown = [answer for answer in allowed if answer not in set(Answer)]
         if unknown:
             raise InputError(f"answers: {some(unknown)}; allowed: {some(map(str, Answer))}")
-    scale = Scale.of([Answer(answer) for answer in (given if wanted is None else wanted)])
-    beyond = [answer for answer in given if answer not in scale.answers]
+    scale = Scale.of([Answer(answer) for answer in (present if allowed is None else allowed)])
+    beyond = [answer for answer in present if answer not in scale.answers]
     if beyond:
         raise InputError(f"answers: without {some(beyond)}, which somebody gave")
     if len(scale.answers) < 2:
@@ -360,32 +362,32 @@ def which_answers(judgments: Judgments, wanted: Sequence[str] | None) -> Scale:
     return scale
 
 
-def asked_only(frame: pd.DataFrame) -> pd.DataFrame:
+def without_predictions(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the rows that somebody answered, not those that a model predicted."""
     return frame[frame["design"] != PairDesign.PREDICTED]
 
 
-def asked_pairs(judgments: Judgments, scale: Scale, pace: tuple[float, float] | None = None) -> AskedPairs:
+def answered_pairs(judgments: Judgments, scale: Scale, pace: tuple[float, float] | None = None) -> AnsweredPairs:
     """Read all rows, of all rounds and designs; `pace` is mean and spread of log-seconds, else taken from these."""
-    frame = asked_only(judgments.frame)
+    frame = without_predictions(judgments.frame)
     rows = orient(frame)
     check = (frame["design"] == PairDesign.CHECK).to_numpy(dtype=bool) & (Answer.SAME in scale.answers)
     key = pd.DataFrame({"judge": rows.judge, "first": rows.first, "second": rows.second, "check": check})
     pair: Ints = key.groupby(["judge", "first", "second", "check"], sort=True).ngroup().to_numpy().astype(np.int64)
     _, representative = np.unique(pair, return_index=True)
     places = np.array([scale.places.get(_CODED[code], -1) for code in range(len(_CODED))])
-    said = places[rows.answer]
-    if (said < 0).any():
-        strange = frame["answer"].iloc[int((said < 0).argmax())]
+    answer = places[rows.answer]
+    if (answer < 0).any():
+        strange = frame["answer"].iloc[int((answer < 0).argmax())]
         raise InputError(f"judgments: {strange!r} is not among the answers that the model learned from")
-    return AskedPairs(
+    return AnsweredPairs(
         judges=rows.judges.tolist(),
         people=rows.people.tolist(),
         judge=rows.judge[representative],
         first=rows.first[representative],
         second=rows.second[representative],
         check=check[representative],
-        rows=SaidRows(rows.judge, pair, said, _pace(frame, pace), len(scale.answers)),
+        rows=AnswerRows(rows.judge, pair, answer, _pace(frame, pace), len(scale.answers)),
         row=frame.index.to_numpy(dtype=np.int64),
         weight=_design_weights(frame),
     )
@@ -401,7 +403,7 @@ def log_seconds(frame: pd.DataFrame) -> Floats:
 
 def usual_pace(judgments: Judgments) -> tuple[float, float]:
     """Return mean and standard deviation of the logarithm of seconds."""
-    logs = log_seconds(asked_only(judgments.frame))
+    logs = log_seconds(without_predictions(judgments.frame))
     logs = logs[~np.isnan(logs)]
     return (float(logs.mean()), float(logs.std()) or 1.0) if logs.size else (0.0, 1.0)
 
@@ -463,9 +465,9 @@ def read_pairs(pairs: object, judges: Sequence[object], people: pd.Index) -> Wan
             "somebody new"
         )
     codes, texts = encode(frame["judge"])
-    known = PeopleIds(pd.Index(judges, dtype=object)).positions(texts)
+    judge_places = PeopleIds(pd.Index(judges, dtype=object)).positions(texts)
     return WantedPairs(
-        judge=np.append(known, -1)[codes].astype(np.int64),
+        judge=np.append(judge_places, -1)[codes].astype(np.int64),
         left=sides[0],
         right=sides[1],
         index=frame.index if has_ids(frame) else pd.RangeIndex(len(frame)),

@@ -21,7 +21,7 @@ from fairwise.judgments.answer_model.choices import (
     learn_panel,
     score_moments,
 )
-from fairwise.judgments.answer_model.encoding import AskedPairs, EncodedPeople, Floats, Ints, SaidRows, Scale
+from fairwise.judgments.answer_model.encoding import AnsweredPairs, AnswerRows, EncodedPeople, Floats, Ints, Scale
 from fairwise.judgments.reliability import clopper_pearson
 from fairwise.tables.columns import is_numeric
 
@@ -64,24 +64,26 @@ class Lapses:
         return cls(0.0, np.tile(chances @ priors, (n_judges + 1, 1)))
 
     @classmethod
-    def learn(cls, rows: SaidRows, check: np.ndarray, same: int, n_judges: int) -> Lapses:
+    def learn(cls, rows: AnswerRows, check: np.ndarray, same: int, n_judges: int) -> Lapses:
         """Learn from checks, for which `check` ``(P,)`` is true and the place `same` is right, and repeated pairs."""
         order = np.argsort(rows.pair, kind="stable")
         here, before = order[1:], order[:-1]
-        again = (rows.pair[here] == rows.pair[before]) & ~check[rows.pair[here]]
-        twice = _Trials.of(rows, here[again], rows.said[here[again]] == rows.said[before[again]], twice=True)
-        shown = np.flatnonzero(check[rows.pair])
-        once = _Trials.of(rows, shown, rows.said[shown] == same, twice=False)
-        if not len(here[again]) + len(shown):
+        repeats = (rows.pair[here] == rows.pair[before]) & ~check[rows.pair[here]]
+        twice = _Trials.of(rows, here[repeats], rows.answer[here[repeats]] == rows.answer[before[repeats]], twice=True)
+        checked = np.flatnonzero(check[rows.pair])
+        once = _Trials.of(rows, checked, rows.answer[checked] == same, twice=False)
+        if not len(here[repeats]) + len(checked):
             return cls.unknown(n_judges)
         timed = bool(np.concatenate([twice.pace, once.pace]).any())
-        found = [_explained([twice, once], rows.n_answers, n_judges, slope) for slope in (_SLOPES if timed else [0.0])]
-        return max(found, key=lambda each: each[0])[1]
+        candidates = [
+            _explained([twice, once], rows.n_answers, n_judges, slope) for slope in (_SLOPES if timed else [0.0])
+        ]
+        return max(candidates, key=lambda each: each[0])[1]
 
-    def with_part(self, rows: SaidRows, meant: Floats) -> Lapses:
-        """Return the same with the part that predicts best; `meant` ``(N, K)`` was learned without the answer."""
+    def with_part(self, rows: AnswerRows, intended: Floats) -> Lapses:
+        """Return the same with the part that predicts best; `intended` ``(N, K)`` was learned without the answer."""
         lapse = self._lapse(rows.judge, rows.pace)
-        own = meant[np.arange(len(rows.said)), rows.said]
+        own = intended[np.arange(len(rows.answer)), rows.answer]
 
         def likelihood(part: float) -> float:
             return float(np.log((1 - part * lapse) * own + part * lapse / rows.n_answers + 1e-12).sum())
@@ -100,15 +102,15 @@ class Lapses:
         by_row: Floats = np.einsum("ng,ng->n", self.chances[judge], _lapses(self.slope * pace))
         return by_row
 
-    def evidence(self, rows: SaidRows, n_pairs: int) -> Floats:
+    def evidence(self, rows: AnswerRows, n_pairs: int) -> Floats:
         """Return ``(P, K)``: how likely what was said of each pair is, if each answer is the one meant."""
         slip = self.slip(rows.judge, rows.pace)[:, None]
         result = np.ones((n_pairs, rows.n_answers))
-        hit = np.equal.outer(rows.said, np.arange(rows.n_answers))
+        hit = np.equal.outer(rows.answer, np.arange(rows.n_answers))
         np.multiply.at(result, rows.pair, slip / rows.n_answers + (1 - slip) * hit)
         return result
 
-    def reliability(self, rows: SaidRows, confidence: float = 0.95) -> Floats:
+    def reliability(self, rows: AnswerRows, confidence: float = 0.95) -> Floats:
         """Return ``(J, 3)``: the probability of the same answer again, at the judge's own pace, and its interval.
 
         The interval leaves out equally much of the judge's posterior on both sides, and is rounded outwards to a
@@ -117,9 +119,9 @@ class Lapses:
         result = np.empty((len(self.chances) - 1, 3))
         for judge in range(len(result)):
             pace = rows.pace[rows.judge == judge] if self.slope else np.zeros(1)
-            again = _right(_lapses(self.slope * pace), rows.n_answers, twice=True).mean(axis=0)
-            low, high = _interval(again, self.chances[judge], confidence)
-            result[judge] = again @ self.chances[judge], np.floor(100 * low) / 100, np.ceil(100 * high) / 100
+            same_again = _right(_lapses(self.slope * pace), rows.n_answers, twice=True).mean(axis=0)
+            low, high = _interval(same_again, self.chances[judge], confidence)
+            result[judge] = same_again @ self.chances[judge], np.floor(100 * low) / 100, np.ceil(100 * high) / 100
         return result
 
 
@@ -134,7 +136,7 @@ class _Trials:
     """Whether two answers were compared, either of which may be a lapse."""
 
     @classmethod
-    def of(cls, rows: SaidRows, use: Ints, right: np.ndarray, *, twice: bool) -> _Trials:
+    def of(cls, rows: AnswerRows, use: Ints, right: np.ndarray, *, twice: bool) -> _Trials:
         return cls(rows.judge[use], rows.pace[use], right, twice)
 
     def likelihood(self, n_answers: int, n_judges: int, slope: float) -> Floats:
@@ -161,8 +163,8 @@ def _explained(trials: list[_Trials], n_answers: int, n_judges: int, slope: floa
     evidence = float(joint.max() + np.log(weight.sum()) + top.sum())
     weight /= weight.sum()
     # Of each judge: Σ over priors of weight · π_g L_jg / Σ_g π_g L_jg.
-    known = likelihood * ((weight / by_judge) @ priors)
-    lapses = Lapses(float(slope), np.vstack([known, weight @ priors]))
+    posterior = likelihood * ((weight / by_judge) @ priors)
+    lapses = Lapses(float(slope), np.vstack([posterior, weight @ priors]))
     return evidence - (slope / _SLOPE_SPREAD) ** 2 / 2, lapses
 
 
@@ -199,7 +201,7 @@ def _interval(values: Floats, chances: Floats, confidence: float) -> tuple[float
 
 
 # What all other judges say about one of them counts as much as so many answers of their own.
-_OTHERS = 5.0
+_OTHER_JUDGES_WEIGHT = 5.0
 _CONFIDENCE = 0.95
 
 
@@ -217,7 +219,7 @@ class HeldOutAnswers:
     probabilities: Floats
     """``(N, K)``."""
 
-    said: Ints
+    answer: Ints
     """``(N,)``: places in the scale."""
 
     weight: Floats
@@ -246,13 +248,13 @@ class HeldOutAnswers:
             raise InputError(f"coverage={coverage!r}; allowed: a number between 0 and 1")
         weight = self.weight * self._likeness(judge)
         order = self._order
-        reached = np.cumsum(weight[order])
+        cumulative = np.cumsum(weight[order])
         left_out = 0.0 if without is None else weight[without]
-        wanted = coverage * (weight.sum() - left_out + weight.mean())
-        place = np.searchsorted(reached, wanted)
+        target = coverage * (weight.sum() - left_out + weight.mean())
+        place = np.searchsorted(cumulative, target)
         if without is not None:
-            ahead = place < np.argsort(order)[without]
-            place = np.where(ahead, place, np.searchsorted(reached, wanted + left_out))
+            is_before = place < np.argsort(order)[without]
+            place = np.where(is_before, place, np.searchsorted(cumulative, target + left_out))
         own = np.append(self._own[order], 0.0)
         result: Floats = own[place]
         return result
@@ -260,19 +262,19 @@ class HeldOutAnswers:
     @cached_property
     def _own(self) -> Floats:
         """``(N,)``: how probable each answer was."""
-        return self.probabilities[np.arange(len(self.said)), self.said]
+        return self.probabilities[np.arange(len(self.answer)), self.answer]
 
     @cached_property
     def _order(self) -> Ints:
         return np.argsort(-self._own)
 
     def _likeness(self, judge: int) -> Floats:
-        others = self.judge != judge
-        if judge < 0 or others.all() or not others.any():
+        by_other_judges = self.judge != judge
+        if judge < 0 or by_other_judges.all() or not by_other_judges.any():
             return np.ones(len(self.judge))
         distance = ((self.attributes - self.attributes[judge]) ** 2).sum(axis=1)
         alike = np.exp(-2 * distance)[self.judge]
-        return np.where(others, _OTHERS * alike / alike[others].sum(), 1.0)
+        return np.where(by_other_judges, _OTHER_JUDGES_WEIGHT * alike / alike[by_other_judges].sum(), 1.0)
 
     def error_bound(self, coverage: float) -> float:
         """Return what share of sets with one answer hold the wrong one, at most: an exact 95 % bound.
@@ -281,7 +283,7 @@ class HeldOutAnswers:
         is such that few of those it was chosen by are wrong. With weights, as many answers count as would have the
         same variance, (Σw)² / Σw².
         """
-        thresholds = np.empty(len(self.said))
+        thresholds = np.empty(len(self.answer))
         for judge in np.unique(self.judge):
             theirs = np.flatnonzero(self.judge == judge)
             thresholds[theirs] = self._thresholds(int(judge), coverage, without=theirs)
@@ -291,14 +293,14 @@ class HeldOutAnswers:
             return 1.0
         weight = self.weight[single]
         number = weight.sum() ** 2 / (weight**2).sum()
-        wrong = ~sets[single, self.said[single]]
+        wrong = ~sets[single, self.answer[single]]
         share = min(float(weight @ wrong / weight.sum()), 1.0)
         return float(clopper_pearson(share * number, number, 2 * _CONFIDENCE - 1)[1])
 
 
 _FOLDS, _FEW_FOLDS = 10, 3
 # After a little changed, the panel is nearly known.
-_ROUNDS_AGAIN = 10
+_REFIT_ROUNDS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,7 +311,7 @@ class Hierarchy:
     people: EncodedPeople
     """Judged people in the order of ``asked.people``."""
 
-    asked: AskedPairs
+    pairs: AnsweredPairs
     attributes: Floats
     """``(J, Q)``: of the judges, the first one 1."""
 
@@ -318,30 +320,30 @@ class Hierarchy:
     beliefs: Normal
 
     @classmethod
-    def learn(cls, scale: Scale, people: EncodedPeople, asked: AskedPairs, attributes: Floats) -> Hierarchy:
+    def learn(cls, scale: Scale, people: EncodedPeople, pairs: AnsweredPairs, attributes: Floats) -> Hierarchy:
         """Learn what is meant, from that how often people lapse, and what is meant once more."""
-        lapses = Lapses.unknown(len(asked.judges))
-        panel, beliefs = learn_panel(_choices(scale, people, asked, lapses), attributes)
-        return cls(scale, people, asked, attributes, lapses, panel, beliefs).with_lapses()
+        lapses = Lapses.unknown(len(pairs.judges))
+        panel, beliefs = learn_panel(_choices(scale, people, pairs, lapses), attributes)
+        return cls(scale, people, pairs, attributes, lapses, panel, beliefs).with_lapses()
 
     def with_lapses(self) -> Hierarchy:
         """Return what is learned once it is known how often judges lapse."""
-        asked, same = self.asked, self.scale.places.get(Answer.SAME, -1)
-        lapses = Lapses.learn(asked.rows, asked.check, same, len(asked.judges))
+        pairs, same = self.pairs, self.scale.places.get(Answer.SAME, -1)
+        lapses = Lapses.learn(pairs.rows, pairs.check, same, len(pairs.judges))
         once_more = replace(self, lapses=lapses)
-        meant = once_more.without_each(self._folds(0, _FEW_FOLDS), Hierarchy.meant_probabilities)
-        once = asked.only(~asked.check)
-        lapses = lapses.with_part(once.rows, meant[~asked.check][once.rows.pair])
-        return replace(self, lapses=lapses).again(asked)
+        intended = once_more.without_each(self._folds(0, _FEW_FOLDS), Hierarchy.intended_probabilities)
+        once = pairs.only(~pairs.check)
+        lapses = lapses.with_part(once.rows, intended[~pairs.check][once.rows.pair])
+        return replace(self, lapses=lapses).refitted(pairs)
 
-    def again(self, asked: AskedPairs) -> Hierarchy:
+    def refitted(self, pairs: AnsweredPairs) -> Hierarchy:
         """Return what is learned from other answers to about the same questions."""
-        choices = _choices(self.scale, self.people, asked, self.lapses)
+        choices = _choices(self.scale, self.people, pairs, self.lapses)
         start = self.panel, self.beliefs.mean
-        panel, beliefs = learn_panel(choices, self.attributes, rounds=_ROUNDS_AGAIN, start=start)
-        return replace(self, asked=asked, panel=panel, beliefs=beliefs)
+        panel, beliefs = learn_panel(choices, self.attributes, rounds=_REFIT_ROUNDS, start=start)
+        return replace(self, pairs=pairs, panel=panel, beliefs=beliefs)
 
-    def meant_probabilities(self, people: EncodedPeople, judge: Ints, left: Ints, right: Ints) -> Floats:
+    def intended_probabilities(self, people: EncodedPeople, judge: Ints, left: Ints, right: Ints) -> Floats:
         """Return ``(R, K)``: what judges mean, averaged over what is believed of them; judge -1 is somebody new."""
         blocks = self.scale.blocks(people, left, right)
         mean = np.empty((len(judge), len(blocks)))
@@ -355,35 +357,35 @@ class Hierarchy:
     def answer_probabilities(self, people: EncodedPeople, judge: Ints, left: Ints, right: Ints) -> Floats:
         """Return ``(R, K)``: what judges say, which is what they mean but for lapses."""
         slip = self.lapses.slip(judge, np.zeros(len(judge)))[:, None]
-        result: Floats = (1 - slip) * self.meant_probabilities(people, judge, left, right) + slip / len(
+        result: Floats = (1 - slip) * self.intended_probabilities(people, judge, left, right) + slip / len(
             self.scale.answers
         )
         return result
 
     def held_out(self, seed: int) -> HeldOutAnswers:
         """Return each answer as predicted without it, and without a tenth of its judge's others."""
-        return self._said_without(self._folds(seed, _FOLDS), Hierarchy.answer_probabilities)
+        return self._held_out_answers(self._folds(seed, _FOLDS), Hierarchy.answer_probabilities)
 
     def held_out_judges(self, seed: int) -> HeldOutAnswers:
         """Return each answer as predicted of a new member, by what nine tenths of the panel said, all others."""
-        fold = np.random.default_rng(seed).permutation(len(self.asked.judges)) % _FOLDS
-        held_out = self._said_without(fold[self.asked.judge], _said_by_newcomers)
+        fold = np.random.default_rng(seed).permutation(len(self.pairs.judges)) % _FOLDS
+        held_out = self._held_out_answers(fold[self.pairs.judge], _newcomer_probabilities)
         return replace(held_out, judge=np.full_like(held_out.judge, -1))
 
     def _folds(self, seed: int, number: int) -> Ints:
         """Return ``(P,)``: pairs dealt out judge by judge, so that every fold holds its part of each."""
-        order = np.random.default_rng(seed).permutation(len(self.asked.judge))
+        order = np.random.default_rng(seed).permutation(len(self.pairs.judge))
         fold = np.empty(len(order), dtype=np.int64)
-        fold[order[np.argsort(self.asked.judge[order], kind="stable")]] = np.arange(len(order)) % number
+        fold[order[np.argsort(self.pairs.judge[order], kind="stable")]] = np.arange(len(order)) % number
         return fold
 
-    def _said_without(self, fold: Ints, predict: Predict) -> HeldOutAnswers:
+    def _held_out_answers(self, fold: Ints, predict: Predict) -> HeldOutAnswers:
         """Take the first answer about each pair; checks are none that anyone would want to predict."""
-        probabilities, rows = self.without_each(fold, predict), self.asked.rows
+        probabilities, rows = self.without_each(fold, predict), self.pairs.rows
         _, first = np.unique(rows.pair, return_index=True)
-        use = first[~self.asked.check[rows.pair[first]]]
+        use = first[~self.pairs.check[rows.pair[first]]]
         return HeldOutAnswers(
-            probabilities[rows.pair[use]], rows.said[use], self.asked.weight[use], rows.judge[use], self.attributes
+            probabilities[rows.pair[use]], rows.answer[use], self.pairs.weight[use], rows.judge[use], self.attributes
         )
 
     def without_each(self, fold: Ints, predict: Predict) -> Floats:
@@ -391,8 +393,8 @@ class Hierarchy:
         probabilities = np.empty((len(fold), len(self.scale.answers)))
         for number in np.unique(fold):
             out = fold == number
-            fewer = self.again(self.asked.only(~out))
-            pairs = (self.asked.judge[out], self.asked.first[out], self.asked.second[out])
+            fewer = self.refitted(self.pairs.only(~out))
+            pairs = (self.pairs.judge[out], self.pairs.first[out], self.pairs.second[out])
             probabilities[out] = predict(fewer, self.people, *pairs)
         return probabilities
 
@@ -400,23 +402,16 @@ class Hierarchy:
 Predict: TypeAlias = Callable[[Hierarchy, EncodedPeople, Ints, Ints, Ints], Floats]
 
 
-def _said_by_newcomers(learned: Hierarchy, people: EncodedPeople, judge: Ints, left: Ints, right: Ints) -> Floats:
+def _newcomer_probabilities(learned: Hierarchy, people: EncodedPeople, judge: Ints, left: Ints, right: Ints) -> Floats:
     return learned.answer_probabilities(people, np.full_like(judge, -1), left, right)
 
 
-def with_checks(scale: Scale, meant: Floats, check: np.ndarray) -> Floats:
-    """Return what is meant, where two identical people are surely the same."""
-    if check.any():
-        meant = np.where(check[:, None], np.eye(len(scale.answers))[scale.places[Answer.SAME]], meant)
-    return meant
-
-
-def _choices(scale: Scale, people: EncodedPeople, asked: AskedPairs, lapses: Lapses) -> Choices:
+def _choices(scale: Scale, people: EncodedPeople, pairs: AnsweredPairs, lapses: Lapses) -> Choices:
     """Return what coefficients are learned from: all but checks."""
-    use = ~asked.check
-    evidence = lapses.evidence(asked.rows, len(asked.judge))[use]
-    blocks = scale.blocks(people, asked.first[use], asked.second[use])
-    return Choices.by_judge(scale.signs, asked.judge[use], len(asked.judges), blocks, evidence)
+    use = ~pairs.check
+    evidence = lapses.evidence(pairs.rows, len(pairs.judge))[use]
+    blocks = scale.blocks(people, pairs.first[use], pairs.second[use])
+    return Choices.by_judge(scale.signs, pairs.judge[use], len(pairs.judges), blocks, evidence)
 
 
 # Attributes of judges, as numbers.
@@ -432,16 +427,16 @@ def attribute_design(attributes: pd.DataFrame) -> Floats:
     parts = [np.ones(len(attributes))]
     for name in attributes.columns:
         column = attributes[name]
-        known = column.notna().to_numpy()
+        is_known = column.notna().to_numpy()
         if is_numeric(column):
             values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-            spread = np.nanstd(values) if known.any() else 0.0
+            spread = np.nanstd(values) if is_known.any() else 0.0
             if spread > 0:
                 parts.append(np.nan_to_num((values - np.nanmean(values)) / spread))
             continue
-        groups = column[known].astype(str)
+        groups = column[is_known].astype(str)
         if 1 < groups.nunique() <= min(_MOST_CATEGORIES, len(attributes) // 2):
             for group in sorted(groups.unique()):
                 share = float((groups == group).mean())
-                parts.append(np.where(known, (column.astype(str) == group).to_numpy() - share, 0.0))
+                parts.append(np.where(is_known, (column.astype(str) == group).to_numpy() - share, 0.0))
     return np.column_stack(parts)

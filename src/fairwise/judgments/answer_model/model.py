@@ -17,16 +17,15 @@ from fairwise.judgments.answer_model.encoding import (
     EncodedPeople,
     Floats,
     PeopleEncoder,
-    Scale,
     WantedPairs,
-    asked_pairs,
+    answered_pairs,
     people_of,
     people_table,
     read_pairs,
     usual_pace,
     which_answers,
 )
-from fairwise.judgments.answer_model.hierarchy import HeldOutAnswers, Hierarchy, attribute_design, with_checks
+from fairwise.judgments.answer_model.hierarchy import HeldOutAnswers, Hierarchy, attribute_design
 from fairwise.judgments.table import Judgments
 from fairwise.judgments.validation import People
 from fairwise.numbers import counted
@@ -45,108 +44,91 @@ def drivers(learned: Hierarchy, encoder: PeopleEncoder) -> pd.DataFrame:
     column adds to the block's score; shares add up to 1. It favours more of a number if more of it moves the answer
     towards its bearer being treated at least as well; of categories the one that does so most.
     """
-    asked = learned.asked
-    blocks = learned.scale.blocks(learned.people, asked.first, asked.second)
-    names = _columns_of_blocks(learned.scale, encoder)
+    pairs, scale = learned.pairs, learned.scale
+    blocks = scale.blocks(learned.people, pairs.first, pairs.second)
+    ordered = Answer.A_AT_LEAST_B in scale.answers
+    names = [encoder.merit_columns] if ordered else []
+    names += [encoder.distance_columns] * (len(scale.signs) - len(names))
     ends = np.cumsum([block.shape[1] for block in blocks])
-    parts = np.zeros((len(asked.judges), len(encoder.columns)))
+    parts = np.zeros((len(pairs.judges), len(encoder.columns)))
     for block, columns, end in zip(blocks, names, ends, strict=True):
         coefficients = learned.beliefs.mean[:, end - block.shape[1] : end]
         for place, name in enumerate(encoder.columns):
-            own = [number for number, column in enumerate(columns) if column == name and column is not None]
+            own = _places(columns, name)
             spread = np.cov(block[:, own].T).reshape(len(own), len(own)) if len(block) > 1 else np.eye(len(own))
             variance = np.einsum("jf,fg,jg->j", coefficients[:, own], spread, coefficients[:, own])
             parts[:, place] += np.sqrt(np.maximum(variance, 0))
     total = parts.sum(axis=1, keepdims=True)
     shares = np.divide(parts, total, out=np.zeros_like(parts), where=total > 0)
-    index = pd.MultiIndex.from_product([asked.judges, encoder.columns], names=["judge", "column"])
-    favours = [favoured for own in learned.beliefs.mean for favoured in _favoured(own, learned, encoder)]
+    index = pd.MultiIndex.from_product([pairs.judges, encoder.columns], names=["judge", "column"])
+    favours = [
+        _favoured(name, coefficients, learned.people, encoder) if ordered else None
+        for coefficients in learned.beliefs.mean
+        for name in encoder.columns
+    ]
     return pd.DataFrame({"share": shares.ravel(), "favours": pd.array(favours, dtype=object)}, index=index)
 
 
-def _columns_of_blocks(scale: Scale, encoder: PeopleEncoder) -> list[list[object]]:
-    ahead = [encoder.ahead_columns] if Answer.A_AT_LEAST_B in scale.answers else []
-    return [*ahead, *[encoder.apart_columns] * (len(scale.signs) - len(ahead))]
+def _places(columns: list[object], name: object) -> list[int]:
+    return [place for place, column in enumerate(columns) if column is not None and column == name]
 
 
-def _favoured(coefficients: Floats, learned: Hierarchy, encoder: PeopleEncoder) -> list[object]:
-    """Return for each column what the judge favours; None where answers have no direction."""
-    if Answer.A_AT_LEAST_B not in learned.scale.answers:
-        return [None] * len(encoder.columns)
-    columns = encoder.ahead_columns
-    merit = _EncodedMerit(learned.people, coefficients[: len(columns)], columns)
-    numbers = {column.name: place for place, column in enumerate(encoder.numbers)}
-    categories = {column.name: column for column in encoder.categories}
-    result: list[object] = []
-    for name in encoder.columns:
-        if name in numbers:
-            slope = merit.of(name) @ learned.people.numbers[:, numbers[name]]
-            result.append("more" if slope > 0 else "less")
-        else:
-            best = int(np.argmax(merit.coefficients(name)))
-            values = [value for value, code in categories[name].codes.items() if code == best]
-            result.append("missing" if values[0] == ("missing",) else values[0] if len(values) == 1 else "other")
-    return result
+def _favoured(name: object, coefficients: Floats, people: EncodedPeople, encoder: PeopleEncoder) -> object:
+    """Return what a judge favours in a column: "more" or "less" of a number, or a category."""
+    own = _places(encoder.merit_columns, name)
+    numbers = [column.name for column in encoder.numbers]
+    if name in numbers:
+        slope = (people.merits[:, own] @ coefficients[own]) @ people.numbers[:, numbers.index(name)]
+        return "more" if slope > 0 else "less"
+    category = next(column for column in encoder.categories if column.name == name)
+    best = int(np.argmax(coefficients[own]))
+    values = [value for value, code in category.codes.items() if code == best]
+    return "missing" if values[0] == ("missing",) else values[0] if len(values) == 1 else "other"
 
 
-class _EncodedMerit:
-    """Contributions of each column to merit, by one judge's coefficients."""
-
-    def __init__(self, people: EncodedPeople, own: Floats, columns: list[object]) -> None:
-        self._people, self._own, self._columns = people, own, columns
-
-    def _places(self, name: object) -> list[int]:
-        return [number for number, column in enumerate(self._columns) if column == name]
-
-    def coefficients(self, name: object) -> Floats:
-        result: Floats = self._own[self._places(name)]
-        return result
-
-    def of(self, name: object) -> Floats:
-        """``(n,)``: what the column adds to each person's merit."""
-        places = self._places(name)
-        result: Floats = self._people.merits[:, places] @ self._own[places]
-        return result
-
-
-# So many candidates are looked at for each row wanted, before it is taken that there are no more.
+# Candidates for each requested row, before the search ends.
 _CANDIDATES_PER_ROW = 40
 _AT_ONCE = 20_000
 
 
 def predicted_rows(
-    model: AnswerModel, judgments: Judgments, among: People | None, n_pairs: int, coverage: float, random_state: int
+    model: AnswerModel,
+    judgments: Judgments,
+    table: People | None,
+    n_pairs: int,
+    coverage: float,
+    random_state: int,
 ) -> pd.DataFrame:
     """Return up to `n_pairs` rows, each for a judge and a pair of people that this judge was not asked about.
 
-    They are drawn from `among`, or from those whom the judgments are about.
+    They are drawn from `table`, or from those whom the judgments are about.
     """
-    source = judgments if among is None else among
+    source = judgments if table is None else table
     people = people_table(source, judgments.by)
     if isinstance(n_pairs, bool) or not isinstance(n_pairs, Integral) or n_pairs < 1:
         raise InputError(f"n_pairs={n_pairs!r}; allowed: a whole number, 1 or more")
     if len(people) < 2:
         raise InputError("people: two or more are needed to make pairs of")
     check_seed(random_state)
-    _check_known(judgments, model.judges_, people.index)
+    _check_coverage(judgments, model.judges_, people.index)
     rng = np.random.default_rng(random_state)
     ours = set(judgments.frame["judge"])
     judges = pd.Series([judge for judge in model.judges_ if judge in ours], dtype=object)
-    taken = _asked(judgments, judges, people.index)
+    present = _present_pairs(judgments, judges, people.index)
     kept: list[pd.DataFrame] = []
-    found, looked_at = 0, 0
-    while found < n_pairs and looked_at < _CANDIDATES_PER_ROW * n_pairs:
-        judge, left, right = _candidates(rng, len(judges), len(people), taken)
-        looked_at += _AT_ONCE
+    n_rows, n_candidates = 0, 0
+    while n_rows < n_pairs and n_candidates < _CANDIDATES_PER_ROW * n_pairs:
+        judge, left, right = _candidates(rng, len(judges), len(people), present)
+        n_candidates += _AT_ONCE
         pairs = pd.DataFrame(
             {"judge": judges.take(judge).to_numpy(), "a": people.index.take(left), "b": people.index.take(right)}
         )
-        sure = _sure(model, pairs, source, coverage).head(n_pairs - found)
+        sure = _sure(model, pairs, source, coverage).head(n_pairs - n_rows)
         kept.append(sure)
-        found += len(sure)
+        n_rows += len(sure)
         if not len(judge):
             break
-    if not found:
+    if not n_rows:
         raise InputError(
             f"extended: at coverage {coverage:g} no pair has a set of one answer, so nothing can be predicted; a lower "
             "coverage, or more answers to learn from, may help"
@@ -164,7 +146,7 @@ def check_seed(seed: object) -> None:
         raise InputError(f"random_state={seed!r}; allowed: a whole number, 0 or more")
 
 
-def _check_known(judgments: Judgments, judges: list[object], people: pd.Index) -> None:
+def _check_coverage(judgments: Judgments, judges: list[object], people: pd.Index) -> None:
     """Refuse judges that the model was not fitted to, and people without a row."""
     frame = judgments.frame
     strangers = frame["judge"][~frame["judge"].isin(judges)].unique()
@@ -178,7 +160,7 @@ def _check_known(judgments: Judgments, judges: list[object], people: pd.Index) -
         raise InputError(f"people: without {some(missing)}, whom judgments are about; give the rows of everybody")
 
 
-def _asked(judgments: Judgments, judges: pd.Series, people: pd.Index) -> set[tuple[int, int, int]]:
+def _present_pairs(judgments: Judgments, judges: pd.Series, people: pd.Index) -> set[tuple[int, int, int]]:
     """Return what was asked or predicted already, as places of judge and people, the lower first."""
     frame = judgments.frame
     places = [
@@ -189,15 +171,15 @@ def _asked(judgments: Judgments, judges: pd.Series, people: pd.Index) -> set[tup
 
 
 def _candidates(
-    rng: np.random.Generator, n_judges: int, n_people: int, taken: set[tuple[int, int, int]]
+    rng: np.random.Generator, n_judges: int, n_people: int, present: set[tuple[int, int, int]]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return judges and pairs that are new, each once, and note them as taken."""
-    drawn = np.stack([rng.integers(n_judges, size=_AT_ONCE), *rng.integers(n_people, size=(2, _AT_ONCE))])
+    draws = np.stack([rng.integers(n_judges, size=_AT_ONCE), *rng.integers(n_people, size=(2, _AT_ONCE))])
     new = []
-    for judge, left, right in drawn[:, drawn[1] != drawn[2]].T.tolist():
+    for judge, left, right in draws[:, draws[1] != draws[2]].T.tolist():
         key = (judge, min(left, right), max(left, right))
-        if key not in taken:
-            taken.add(key)
+        if key not in present:
+            present.add(key)
             new.append((judge, left, right))
     judge, left, right = np.array(new, dtype=np.int64).reshape(-1, 3).T
     return judge, left, right
@@ -281,15 +263,15 @@ class AnswerModel:
         self._by = judgments.by
         scale = which_answers(judgments, self.answers)
         self._pace = usual_pace(judgments)
-        asked = asked_pairs(judgments, scale, self._pace)
-        self._people = people.loc[asked.people]
+        answered = answered_pairs(judgments, scale, self._pace)
+        self._people = people.loc[answered.people]
         self._encoder = PeopleEncoder.learn(self._chosen(self._people))
         encoded = self._encoder.encode(self._people)
-        attributes = judgments.judge_attributes.loc[asked.judges]
-        self._learned = Hierarchy.learn(scale, encoded, asked, attribute_design(attributes))
+        attributes = judgments.judge_attributes.loc[answered.judges]
+        self._learned = Hierarchy.learn(scale, encoded, answered, attribute_design(attributes))
         for calibration in ("_held_out", "_held_out_judges"):
             self.__dict__.pop(calibration, None)
-        self.judges_ = asked.judges
+        self.judges_ = answered.judges
         self.answers_ = tuple(answer for answer in Answer if answer in scale.answers)
         self.reliability_ = self._reliability()
         self.drivers_ = drivers(self._learned, self._encoder)
@@ -313,7 +295,7 @@ class AnswerModel:
         Rows have the index of `pairs`.
         """
         wanted, encoded = self._read(pairs, people)
-        return self._in_four(self._said(wanted, encoded), wanted)
+        return self._in_four(self._answer_probabilities(wanted, encoded), wanted)
 
     def predict_sets(
         self, pairs: object, coverage: float = 0.9, *, people: pd.DataFrame | IntoDataFrame | Judgments | None = None
@@ -325,13 +307,13 @@ class AnswerModel:
         then even the most probable answer is less so than usual.
         """
         wanted, encoded = self._read(pairs, people)
-        said = self._said(wanted, encoded)
-        sets = np.zeros(said.shape, dtype=bool)
+        probabilities = self._answer_probabilities(wanted, encoded)
+        sets = np.zeros(probabilities.shape, dtype=bool)
         for known, calibration in ((True, "_held_out"), (False, "_held_out_judges")):
             rows = (wanted.judge >= 0) == known
             if rows.any():
                 held_out: HeldOutAnswers = getattr(self, calibration)
-                sets[rows] = held_out.sets(said[rows], wanted.judge[rows], coverage)
+                sets[rows] = held_out.sets(probabilities[rows], wanted.judge[rows], coverage)
         return self._in_four(sets, wanted).astype(bool)
 
     def error_bound(self, coverage: float = 0.9) -> float:
@@ -346,18 +328,18 @@ class AnswerModel:
         """
         self._check_fitted()
         learned = self._learned
-        asked = asked_pairs(judgments, learned.scale, self._pace)
-        pairs = pd.DataFrame({"judge": pd.Series(asked.judges, dtype=object).take(asked.judge).to_numpy()})
-        for side, place in (("a", asked.first), ("b", asked.second)):
-            pairs[side] = pd.Series(asked.people, dtype=object).take(place).to_numpy()
+        answered = answered_pairs(judgments, learned.scale, self._pace)
+        pairs = pd.DataFrame({"judge": pd.Series(answered.judges, dtype=object).take(answered.judge).to_numpy()})
+        for side, place in (("a", answered.first), ("b", answered.second)):
+            pairs[side] = pd.Series(answered.people, dtype=object).take(place).to_numpy()
         wanted, encoded = self._read(pairs, judgments)
-        before = with_checks(
-            learned.scale, learned.meant_probabilities(encoded, wanted.judge, wanted.left, wanted.right), asked.check
-        )
-        rows = replace(asked.rows, judge=wanted.judge[asked.rows.pair])
-        joint = before * replace(learned.lapses, part=1.0).evidence(rows, len(before))
+        prior = learned.intended_probabilities(encoded, wanted.judge, wanted.left, wanted.right)
+        if answered.check.any():  # two identical people are surely the same
+            prior[answered.check] = np.eye(len(learned.scale.answers))[learned.scale.places[Answer.SAME]]
+        rows = replace(answered.rows, judge=wanted.judge[answered.rows.pair])
+        joint = prior * replace(learned.lapses, part=1.0).evidence(rows, len(prior))
         share = joint / joint.sum(axis=1, keepdims=True)
-        return pd.Series(share[rows.pair, rows.said], index=asked.row, name="meant")
+        return pd.Series(share[rows.pair, rows.answer], index=answered.row, name="meant")
 
     def predicted_rows(
         self,
@@ -375,7 +357,7 @@ class AnswerModel:
     def __repr__(self) -> str:
         if not hasattr(self, "judges_"):
             return "AnswerModel: not fitted"
-        answers = counted(len(self._learned.asked.row), "answer")
+        answers = counted(len(self._learned.pairs.row), "answer")
         return f"AnswerModel: {answers} of {counted(len(self.judges_), 'judge')}"
 
     @cached_property
@@ -414,24 +396,24 @@ class AnswerModel:
         left, right = place.reshape(2, -1)
         return replace(wanted, left=left, right=right), self._encoder.encode(table.iloc[needed])
 
-    def _said(self, wanted: WantedPairs, encoded: EncodedPeople) -> Floats:
+    def _answer_probabilities(self, wanted: WantedPairs, encoded: EncodedPeople) -> Floats:
         return self._learned.answer_probabilities(encoded, wanted.judge, wanted.left, wanted.right)
 
     def _in_four(self, values: np.ndarray, wanted: WantedPairs) -> pd.DataFrame:
         return pd.DataFrame(self._learned.scale.in_four(values), columns=COLUMNS, index=wanted.index)
 
     def _reliability(self) -> pd.DataFrame:
-        asked, learned = self._learned.asked, self._learned
-        again = learned.lapses.reliability(asked.rows)
+        answered, learned = self._learned.pairs, self._learned
+        again = learned.lapses.reliability(answered.rows)
         table = pd.DataFrame(again, columns=["probability", "low", "high"], index=pd.Index(self.judges_, name="judge"))
-        for name, pairs in (("asked_again", asked.asked_again & ~asked.check), ("checks", asked.check)):
-            table[name] = np.bincount(asked.judge[pairs], minlength=len(self.judges_))
+        for name, pairs in (("asked_again", answered.is_repeated & ~answered.check), ("checks", answered.check)):
+            table[name] = np.bincount(answered.judge[pairs], minlength=len(self.judges_))
         return table
 
     def _notes(self) -> list[str]:
-        asked = self._learned.asked
+        answered = self._learned.pairs
         notes = []
-        if not (asked.asked_again.any() or asked.check.any()):
+        if not (answered.is_repeated.any() or answered.check.any()):
             notes.append(
                 "No pair was asked twice and no check was shown, so how steady judges are is not known from these "
                 "answers; reliability_ says what is usual."
@@ -439,7 +421,7 @@ class AnswerModel:
         never = [str(answer) for answer in Answer if answer not in self.answers_]
         if never:
             notes.append(f"Nobody answered {' or '.join(never)}, so it is never predicted.")
-        few = int((np.bincount(asked.judge, minlength=len(self.judges_)) < 5).sum())
+        few = int((np.bincount(answered.judge, minlength=len(self.judges_)) < 5).sum())
         if few:
             notes.append(f"{counted(few, 'judge')} answered fewer than 5 pairs; they are mostly taken for the others.")
         return notes
