@@ -79,7 +79,6 @@ def figure(curves: dict[str, Curve]) -> Drawing:
         "How the time of a fit grows",
         f"Both axes are logarithmic; lines are powers fitted to the dots. Exponents: {told}.",
         height=390,
-        simulated=False,
         paint=paint,
     )
 

@@ -38,7 +38,6 @@ def figure(rows: dict[str, tuple[Duel, ...]]) -> Drawing:
         "Seconds and error, ours (blue dots) and the rival's (orange squares)",
         f"Each line joins the two answers to one problem. Median of how many times faster ours is: {told}.",
         height=190 * -(-len(rows) // 2) + 20,
-        simulated=False,
         paint=paint,
     )
 

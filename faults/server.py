@@ -9,8 +9,9 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
-from benchmarks.served_study import HOST, free_port
+from benchmarks.served_study import HOST
 from psutil import Popen, Process
+from tests.support.served_process import free_port
 
 from faults.line import Cut, Line
 from faults.sabotaged import CLOCK, DIE_AFTER_COMMIT, READ_ONLY, serve

@@ -19,7 +19,7 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from babel.numbers import format_decimal, format_percent, get_decimal_symbol, get_group_symbol
 
-from fairwise.numbers import in_100, points, quantity
+from fairwise.numbers import in_100, points, quantity, rounded
 
 SOURCE = "en"
 # Days before months, and hours from 0 to 23, are read rightly by more people.
@@ -70,6 +70,10 @@ class Language:
     def number(self, number: float, places: int = 1) -> str:
         """Return a number of ours as it is written here, with at most so many decimal places."""
         return format_decimal(number, f"#,##0.{'#' * places}", self.locale)
+
+    def fixed(self, number: float, places: int) -> str:
+        """Return a number with exactly so many decimal places."""
+        return self.decimal(f"{rounded(number, places):f}".replace("-", "\N{MINUS SIGN}"))
 
     def quantity(self, number: float) -> str:
         """Return a cost or an amount, with four digits that count; from 1,000 on without decimals."""

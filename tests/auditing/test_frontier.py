@@ -20,6 +20,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from fairwise import Judgments, PairwiseFairClassifier, frontier
+from fairwise.auditing import provenance
+from fairwise.auditing.provenance import checksum_of_code
 from fairwise.datasets import make_people
 from fairwise.errors import InputError
 from fairwise.simulation import simulate_panel
@@ -238,6 +240,18 @@ def test_a_finished_run_is_read_not_repeated(town: Town, tmp_path: Path) -> None
         town.curves(**{**settings, "gammas": (0.0, 0.5)})
     with pytest.raises(InputError, match="another run"):
         town.curves(**{**settings, "max_depth": 1})
+
+
+def test_a_run_of_other_code_is_another_run(town: Town, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings: dict[str, Any] = {"estimator": "tree", "max_depth": 1, "gammas": (1.0,), "checkpoint": tmp_path / "kept"}
+    town.curves(**settings)
+    source = Path(provenance.__file__)
+    read = Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda file: read(file) + b"\n" * (file == source))
+    checksum_of_code.cache_clear()
+    with pytest.raises(InputError, match="another run"):
+        town.curves(**settings)
+    checksum_of_code.cache_clear()
 
 
 def test_whatever_changes_the_numbers_is_another_run(town: Town, tmp_path: Path) -> None:

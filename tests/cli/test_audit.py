@@ -55,8 +55,8 @@ def test_the_audit_in_words(study: Study, scores: Path, run: Callable[..., Resul
 @pytest.mark.parametrize(
     ("change", "part"),
     [
-        ({"score": 1.5}, "line 3, column score: 1.5 is not the probability of label 1"),
-        ({"score": None}, "line 3, column score: empty is not the probability"),
+        ({"score": 1.5}, "line 3, column score: 1.5 is not a probability"),
+        ({"score": None}, "line 3, column score: empty is not a probability"),
         ({"id": "p0"}, "line 3, column id: 'p0' is also the id at line 2"),
         ({"id": "stranger"}, "nothing for these people: 'p1'"),
     ],

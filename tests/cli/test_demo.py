@@ -52,11 +52,11 @@ def test_the_whole_way(tmp_path: Path, run: Callable[..., Result], monkeypatch: 
 def test_what_to_type_is_said_as_it_can_be_typed_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demo, "which", lambda _: None)
     monkeypatch.setattr("sys.argv", [".venv/bin/fairwise", "demo"])
-    assert demo._command() == ".venv/bin/fairwise"
+    assert demo.typed_program() == ".venv/bin/fairwise"
     monkeypatch.setattr("sys.argv", ["src/fairwise/__main__.py", "demo"])
-    assert demo._command() == f"{quote(sys.executable)} -m fairwise"
+    assert demo.typed_program() == f"{quote(sys.executable)} -m fairwise"
     monkeypatch.setattr(demo, "which", lambda name: f"/usr/bin/{name}")
-    assert demo._command() == "fairwise"
+    assert demo.typed_program() == "fairwise"
 
 
 def test_on_a_busy_machine_the_model_does_not_wait_for_everything_else(
@@ -72,7 +72,7 @@ def test_on_a_busy_machine_the_model_does_not_wait_for_everything_else(
         raise StartedError
 
     monkeypatch.setattr("subprocess.Popen", start)
-    with pytest.raises(StartedError), demo._server(tmp_path / "study", 8000):
+    with pytest.raises(StartedError), demo.serving_study(tmp_path / "study", 8000):
         pass
     [(_, environment)] = started
     monkeypatch.setattr("os.environ", environment)  # the server's, which starts what makes models

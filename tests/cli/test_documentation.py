@@ -13,7 +13,7 @@ import pytest
 import typer
 
 from fairwise.cli.app import app
-from fairwise.cli.options.judgments import answer_map, column_map
+from fairwise.cli.options import answer_map, column_map
 from fairwise.judgments.files import translate_answers
 from fairwise.tables.rows import Source
 

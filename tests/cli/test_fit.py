@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from fairwise import Judgments, PairwiseFairClassifier
-from fairwise.cli.options.learning import Estimator, Solver, Weighting
+from fairwise.cli.training import Estimator, Solver, Weighting
 from fairwise.learning import settings
 from fairwise.learning.oracles.tree import TreeOracle
 from fairwise.learning.solvers import progress

@@ -21,7 +21,7 @@ def test_scores_are_those_of_the_model(study: Study, run: Callable[..., Result],
     out = study.folder / f"scores.{ending}"
     said = run("predict", "--model", model, *study.who, "--out", out).stdout
     assert "60 people written" in said
-    assert "probability of 1 (label 1)" in said
+    assert "score: the probability of 1; on average" in said
     scores = pd.read_csv(out) if ending == "csv" else pd.read_parquet(out)
     people = study.people_frame().set_index("person")[["age", "score", "town"]]
     fitted = PairwiseFairClassifier.load(model)

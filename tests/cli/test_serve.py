@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import socket
-import subprocess
-import sys
-import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import httpx2
 import pytest
-from tests.support.served_process import served
+from tests.support.served_process import announced, served
 
 from fairwise.judgments import Judgments
 
@@ -138,25 +136,13 @@ def test_a_port_in_use_is_said_in_one_line(home: Path, run: Callable[..., Result
 def test_any_port_and_a_folder_that_is_not_there(tmp_path: Path) -> None:
     """The real port is said, and a link for the first account while there is none."""
     home = tmp_path / "new"
-    command = [sys.executable, "-c", "from fairwise.cli import main; main()", "serve", str(home), "--port", "0"]
-    with subprocess.Popen([*command, "--no-jobs"], stderr=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stderr is not None
-            said = [process.stderr.readline() for _ in range(4)]
-            link = said[3].rpartition(" ")[2].strip()
-            assert link.startswith(said[2].removeprefix("Console: ").strip() + "/setup/")
-            until = time.monotonic() + 300
-            while time.monotonic() < until:
-                try:
-                    page = httpx2.get(link, trust_env=False)
-                    break
-                except httpx2.TransportError:
-                    time.sleep(0.05)
-            assert page.status_code == 200
-            assert "first account" in page.text
-        finally:
-            process.send_signal(signal.SIGINT)
-            process.wait(300)
+    with announced(home, "--no-jobs") as server:
+        console = re.search(r"Console: (\S+)", server.log)
+        assert console is not None
+        assert server.link.startswith(console[1] + "/setup/")
+        page = httpx2.get(server.link, trust_env=False)
+        assert page.status_code == 200
+        assert "first account" in page.text
     assert {file.name for file in home.iterdir()} >= {"secret.key", "study.sqlite"}
 
 

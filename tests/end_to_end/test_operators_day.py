@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +14,7 @@ from playwright.sync_api import expect
 from tests.support.accessible import axe_on
 from tests.support.operating import PASSWORD
 from tests.support.served import browsing, practise, press
+from tests.support.served_process import announced
 
 from fairwise.bots.browser import checked_address
 from fairwise.bots.participant import play
@@ -24,7 +22,7 @@ from fairwise.simulation import draw_respondents
 from fairwise.study.folder import StudyFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from playwright.sync_api import Browser, Page
@@ -32,30 +30,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 BOTS = 4
-
-
-@contextmanager
-def serving(folder: Path, database: str | Path) -> Iterator[tuple[str, str]]:
-    """`fairwise serve`, as an operator starts it; returns its address and the link that makes the first account."""
-    words = [sys.executable, "-c", "from fairwise.cli import main; main()", "serve", str(folder), "--port", "0"]
-    if isinstance(database, str):
-        words += ["--database", database]
-    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as server:
-        try:
-            assert server.stderr is not None
-            told = ""
-            while "/admin/setup/" not in told:
-                line = server.stderr.readline()
-                assert line, told
-                told += line
-            address = re.search(r"http://127.0.0.1:\d+", told)
-            first = re.search(r"\S+/admin/setup/\S+", told)
-            assert address is not None
-            assert first is not None
-            yield address[0], first[0]
-        finally:
-            server.terminate()
-            server.communicate(timeout=60)
 
 
 @pytest.fixture
@@ -146,11 +120,12 @@ def test_from_a_table_of_people_to_a_model_that_they_are_shown(
     folder = tmp_path / "study"
     database = new_database()
     with (
-        serving(folder, database) as (address, first),
+        announced(folder, "--database", database) as server,
         browsing(browser, viewport={"width": 1280, "height": 900}) as (_, page),
         browsing(browser, viewport={"width": 390, "height": 800}) as (_, phone),
     ):
-        make(page, first, people)
+        address = server.address
+        make(page, server.link, people)
         open_it(page)
         own = answered(phone, address)
         study = StudyFolder.open(folder)

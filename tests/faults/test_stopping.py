@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
@@ -14,6 +15,7 @@ import httpx2
 import psutil
 import pytest
 from faults.ledger import kept
+from tests.security.uploaded_bombs import bombardment
 from tests.support.fitting import answered, job_of, study_of, submitted, until
 from tests.support.served_process import served
 from tests.support.visits import hidden
@@ -63,6 +65,23 @@ def test_a_request_under_way_is_finished_and_the_database_closed(study: StudyFol
     assert b"saved" in reply
     assert not (study.path / "study.sqlite-wal").exists()  # SQLite takes it away when the last connection is closed
     assert len(kept(study.path / "study.sqlite")) == 1
+
+
+@pytest.mark.slow
+def test_what_is_not_over_in_seconds_is_ended(tmp_path: Path) -> None:
+    """A table that takes long to read, whose process is killed, and a form of which only half ever comes."""
+    with bombardment(tmp_path) as attack, ThreadPoolExecutor(1) as sender:
+        port, server = int(attack.address.rpartition(":")[2]), psutil.Process(attack.server)
+        sender.submit(attack.send, attack.folders[0], "wide rows.xlsx")
+        with socket.create_connection(("127.0.0.1", port)) as line:
+            line.sendall(b"POST /asked/consent HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\nhalf")
+            while not (readers := [one for one in server.children() if "fairwise.tables.guarded" in _words(one)]):
+                time.sleep(0.05)
+            server.send_signal(signal.SIGTERM)
+            begun = time.monotonic()
+            _, alive = psutil.wait_procs([server, *readers], timeout=30)
+    assert alive == []
+    assert time.monotonic() - begun < 7
 
 
 @pytest.mark.slow

@@ -101,8 +101,8 @@ def test_a_running_fit_is_cancelled_in_the_middle(larger_panel: Panel) -> None:
 
 
 def test_killed_in_the_middle_it_goes_on_to_the_same_numbers(larger_panel: Panel) -> None:
-    panel = larger_panel
-    cut_short = submitted(panel.store, **LONG)
+    panel, settings = larger_panel, {**LONG, "max_depth": 2}  # long enough to be killed in, and twice to the end
+    cut_short = submitted(panel.store, **settings)
     with working(panel.study.path, panel.database) as process:
         traced = until(panel.store, cut_short, lambda job: job.message.startswith("Tracing") and job.progress > 0.2)
         below = computing(process)
@@ -125,7 +125,7 @@ def test_killed_in_the_middle_it_goes_on_to_the_same_numbers(larger_panel: Panel
         assert kept_files(panel, cut_short) == kept, "what was finished is not done again"
         assert again.progress >= traced.progress
         assert until(panel.store, cut_short, ended).state == "done"
-        undisturbed = submitted(panel.store, **LONG)
+        undisturbed = submitted(panel.store, **settings)
         assert until(panel.store, undisturbed, ended).state == "done"
     first, second = (read_json(panel.study.path, job_id, FRONTIER)["points"] for job_id in (cut_short, undisturbed))
     # What was found before and after are put together, and of optimal mixtures another one may be taken.

@@ -122,6 +122,17 @@ def test_who_is_simulated_and_who_is_affected() -> None:
             name: {what: [*words][int(rng.integers(len(words)))] for what in ("simulated", "affected")}
             for name in names
         }
+        doubtful = [name for name in names if marks[name]["simulated"] == "perhaps"]
+        if doubtful:
+            with pytest.raises(
+                JudgmentsError, match=f"simulated is 'perhaps' for judge '({'|'.join(doubtful)})'; allowed: yes or no"
+            ):
+                Judgments(
+                    [{"judge": name, "a": 1, "b": 2, "answer": "same"} for name in names],
+                    judge_attributes=pd.DataFrame.from_dict(marks, orient="index").astype(object),
+                )
+            for name in doubtful:
+                marks[name]["simulated"] = None
         rows = [{"judge": name, "a": 1, "b": 2, "answer": "same"} for name in names]
         judgments = Judgments(rows, judge_attributes=pd.DataFrame.from_dict(marks, orient="index").astype(object))
         programs = {name for name in names if name.startswith("simulated") or words[marks[name]["simulated"]]}

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairwise.cli.options.judgments import JudgmentsOptions
+from fairwise.cli.options import JudgmentsOptions
 from fairwise.errors import JudgmentsError
 from fairwise.judgments import Judgments
 

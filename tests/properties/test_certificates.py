@@ -102,11 +102,11 @@ def test_the_least_error_without_rules_is_one_number() -> None:
     A search proves nothing: in 1 of 100 cases a fit with rules may still come by something better.
     """
     others, above = [], []
-    for seed in range(200):
+    for seed in range(100):
         people, outcome, said, settings = a_small_case(seed)
         plain = PairwiseFairClassifier("linear", **settings).fit(people, outcome).certificate_.plain_error
         judged = PairwiseFairClassifier("linear", **settings).fit(people, outcome, judgments=said).certificate_
         others += [seed] if abs(judged.plain_error - plain) > 1e-12 else []
         above += [seed] if plain > judged.error + 1e-12 else []
-    assert len(others) <= 2, others
-    assert len(above) <= 2, above
+    assert len(others) <= 1, others
+    assert len(above) <= 1, above

@@ -168,6 +168,14 @@ def test_simulated_people_are_called_so(page: Page, found: Callable[..., Finding
     assert "simulated people" not in Page(render(real)).text.lower().replace("simulated-", "")
 
 
+def test_figures_say_that_some_people_are_simulated(found: Callable[..., Findings]) -> None:
+    panel = found().panel
+    mixed = replace(found(), panel=replace(panel, n_simulated=1))
+    figures = re.findall("<svg.*?</svg>", render(mixed), flags=re.DOTALL)
+    assert figures
+    assert all(f"1 of the {panel.n_judges} participants is simulated" in figure for figure in figures)
+
+
 @pytest.mark.parametrize("given", ["attribute", "name", "column"])
 def test_what_happened_to_people_is_nowhere(given: str, study: dict[str, Any]) -> None:
     people, outcome = study["people"], study["outcome"].rename("whathappened")

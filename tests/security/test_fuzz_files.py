@@ -13,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.support.bombs import workbook
 from tests.support.mutations import damaged, damaged_archive, damaged_table, damaged_text
 from tests.support.tried import Tried, how_many, rng_of
 from tests.support.visits import hidden, visiting
@@ -65,6 +66,14 @@ def as_parquet(table: pd.DataFrame) -> bytes:
     made = io.BytesIO()
     table.to_parquet(made, index=False)
     return made.getvalue()
+
+
+def as_excel(table: pd.DataFrame) -> bytes:
+    cells = [list(table.columns), *table.astype(str).to_numpy().tolist()]
+    texts = [f'<c t="inlineStr"><is><t>{cell}</t></is></c>' for row in cells for cell in row]
+    width = len(table.columns)
+    rows = ["".join(texts[at : at + width]) for at in range(0, len(texts), width)]
+    return workbook("".join(f"<row>{row}</row>" for row in rows), "<si><t>x</t></si>")
 
 
 @dataclass(frozen=True)
@@ -145,6 +154,7 @@ TABLES: dict[str, Target] = {
     "people.csv": Target(as_csv(people()), damaged_table, read_people, ".csv", 400),
     "people.tsv": Target(as_csv(people(), "\t"), lambda d, r: damaged_table(d, r, "\t"), read_people, ".tsv", 200),
     "people.parquet": Target(as_parquet(people()), damaged, read_people, ".parquet"),
+    "people.xlsx": Target(as_excel(people()), damaged_archive, read_people, ".xlsx", 400),
     "judgments.csv": Target(as_csv(judgments()), damaged_table, Judgments.read, ".csv", 400),
     "judgments.parquet": Target(as_parquet(judgments()), damaged, Judgments.read, ".parquet"),
     "consent.md": Target(TEXT, damaged_text, harmless, ".md", 300),

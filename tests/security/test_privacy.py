@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-import signal
-import subprocess
-import sys
 import tempfile
-import time
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -19,6 +15,7 @@ import sqlalchemy as sa
 from tests.support.attacked import get
 from tests.support.operating import PASSWORD, Operating, operating
 from tests.support.raw_asgi import send
+from tests.support.served_process import announced
 from tests.support.visits import Visit, hidden
 from tests.support.watching import take_part
 
@@ -58,31 +55,12 @@ def console(make_study: Any, tmp_path: Path) -> Iterator[Operating]:
 def test_neither_the_log_nor_any_file_says_who_was_there(make_study: Callable[..., StudyFolder]) -> None:
     """A whole visit to `fairwise serve`, with things that go wrong; then every byte that it wrote is searched."""
     home = make_study(ask_why=True, recruitment=PANEL).path
-    command = [
-        sys.executable,
-        "-c",
-        "from fairwise.cli import main; main()",
-        "serve",
-        str(home),
-        "--port",
-        "0",
-        "--no-jobs",
-    ]
-    with subprocess.Popen(command, stderr=subprocess.STDOUT, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        first = ""
-        try:
-            while "/admin/setup/" not in first and (line := process.stdout.readline()):
-                first += line
-            mine = visited(re.findall(r"Open (http://127.0.0.1:\d+)/", first)[0])
-        finally:
-            process.send_signal(signal.SIGINT)
-            said = process.stdout.read()
+    with announced(home, "--no-jobs") as server:
+        mine = visited(server.address)
     token = mine.removeprefix("/p/")
     assert len(token) > 20
     for secret in (token, WORDS, NAME, PASSWORD, ADDRESS, "idOfMine99", "sessionOfMine99", "browser like mine", "/p/"):
-        assert secret not in said, secret
-        assert secret not in first, secret
+        assert secret not in server.log, secret
     files = {file.name: file.read_bytes() for file in home.rglob("*") if file.is_file()}
     assert WORDS.encode() in files["study.sqlite"]  # what is to be kept is found like that
     for name, content in files.items():
@@ -90,22 +68,10 @@ def test_neither_the_log_nor_any_file_says_who_was_there(make_study: Callable[..
             assert secret.encode() not in content, (name, secret)
 
 
-def until_there(client: httpx2.Client) -> None:
-    """The server says where it will be a moment before it is there."""
-    for _ in range(600):
-        try:
-            client.get("/healthz")
-        except httpx2.TransportError:
-            time.sleep(0.1)
-        else:
-            return
-
-
 def visited(address: str) -> str:
     """Somebody from a panel answers, and asks for what is not there; returns the path of their pages."""
     headers = {"x-forwarded-for": ADDRESS, "sec-fetch-site": "same-origin", "user-agent": "a browser like mine"}
     with httpx2.Client(base_url=address, headers=headers, follow_redirects=True, trust_env=False) as client:
-        until_there(client)
         visit = Visit(client)  # type: ignore[arg-type]
         page = visit.get("/?PROLIFIC_PID=idOfMine99&SESSION_ID=sessionOfMine99")
         page = visit.post("/consent", **hidden(page), decision="agree")

@@ -1,4 +1,4 @@
-"""Six small files at once that would fill the memory, on a server of several studies, while others visit.
+"""Six small files at once that would fill the memory, each from the owner of another study, while others visit.
 
 ``python -m tests.security.uploaded_bombs`` sends each kind of file six times at once, and all kinds one after the
 other. It prints how much memory the server and all its processes took above what they had before, and how long
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 AT_ONCE = 6
 _PAUSE = 0.02
-_COOKIE = "fairwise_operator"
+_COOKIE, _ORIGIN = "fairwise_operator", {"sec-fetch-site": "same-origin"}
 
 
 @dataclass(frozen=True)
@@ -59,26 +59,32 @@ class Bombarded:
 
 
 class Bombardment:
-    """A server with a study that is asked and one that is being made, whose owner sends files."""
+    """A server with a study that is asked and several that are being made, whose owners send files."""
 
-    def __init__(self, address: str, server: int, keys: Keys) -> None:
-        self._address, self._server, self._keys = address, server, keys
-        self.owner = httpx2.Client(base_url=address, headers={"sec-fetch-site": "same-origin"}, timeout=300)
-        self._form(f"/new/admin/setup/{keys.form('first operator')}", name="Ada", password=PASSWORD, again=PASSWORD)
+    def __init__(self, address: str, server: int, folders: Sequence[Path]) -> None:
+        self.address, self.server, self.folders = address, server, folders
+        self._owners = {folder: httpx2.Client(base_url=address, headers=_ORIGIN, timeout=300) for folder in folders}
+        for folder in folders:
+            setup = f"/{folder.name}/admin/setup/{_keys(folder).form('first operator')}"
+            fields = {"name": "Ada", "password": PASSWORD, "again": PASSWORD}
+            reply = self._owners[folder].post(setup, data={"csrf": self._csrf(folder), **fields})
+            assert reply.status_code == 303
 
-    def _csrf(self) -> str:
-        return self._keys.form(f"console {self.owner.cookies.get(_COOKIE, '')}")
+    def close(self) -> None:
+        for owner in self._owners.values():
+            owner.close()
 
-    def _form(self, path: str, **fields: str) -> None:
-        assert self.owner.post(path, data={"csrf": self._csrf(), **fields}).status_code == 303
+    def _csrf(self, folder: Path) -> str:
+        return _keys(folder).form(f"console {self._owners[folder].cookies.get(_COOKIE, '')}")
 
-    def _send(self, name: str) -> tuple[int, str]:
+    def send(self, folder: Path, name: str) -> tuple[int, str]:
+        """Upload a file as the owner of a study."""
         files = {"file": (name, BOMBS[name]())}
-        reply = self.owner.post("/new/admin/new", data={"csrf": self._csrf()}, files=files)
+        reply = self._owners[folder].post(f"/{folder.name}/admin/new", data={"csrf": self._csrf(folder)}, files=files)
         return reply.status_code, reply.text
 
     def of(self, names: Sequence[str]) -> Bombarded:
-        """Send files at once."""
+        """Send files at once, each to another study."""
         before, most, over = self._memory(), [0], Event()
         visits: list[tuple[int, float]] = []
 
@@ -88,7 +94,7 @@ class Bombardment:
                 time.sleep(_PAUSE)
 
         def visit() -> None:
-            with httpx2.Client(base_url=self._address, timeout=300) as visitor:
+            with httpx2.Client(base_url=self.address, timeout=300) as visitor:
                 while not over.is_set():
                     begun = time.perf_counter()
                     status = visitor.get("/asked/").status_code
@@ -100,7 +106,7 @@ class Bombardment:
             thread.start()
         try:
             with ThreadPoolExecutor(len(names)) as senders:
-                replies = tuple(senders.map(self._send, names))
+                replies = tuple(senders.map(self.send, self.folders, names))
         finally:
             over.set()
             for thread in beside:
@@ -116,7 +122,7 @@ class Bombardment:
             except OSError:  # it has ended
                 continue
             parents[int(folder.name)] = int(fields[1]), int(fields[21]) * 4096 >> 20
-        total, ours = 0, {self._server}
+        total, ours = 0, {self.server}
         while ours:
             total += sum(parents[one][1] for one in ours if one in parents)
             ours = {one for one, (parent, _) in parents.items() if parent in ours}
@@ -125,14 +131,21 @@ class Bombardment:
 
 @contextmanager
 def bombardment(home: Path) -> Iterator[Bombardment]:
-    """Serve a sample study, and a folder in which one is to be made."""
+    """Serve a sample study, and folders in which studies are to be made."""
     make_sample(home / "asked")
-    (home / "new").mkdir()
-    (home / "new" / SECRET).write_bytes(secrets.token_bytes(SECRET_BYTES))
-    with served(home, "--several", "--no-jobs") as (address, process):
-        attack = Bombardment(address, process.pid, Keys((home / "new" / SECRET).read_bytes()))
-        with closing(attack.owner):
-            yield attack
+    folders = [home / f"new{number}" for number in range(AT_ONCE)]
+    for folder in folders:
+        folder.mkdir()
+        (folder / SECRET).write_bytes(secrets.token_bytes(SECRET_BYTES))
+    with (
+        served(home, "--several", "--no-jobs") as (address, process),
+        closing(Bombardment(address, process.pid, folders)) as attack,
+    ):
+        yield attack
+
+
+def _keys(folder: Path) -> Keys:
+    return Keys((folder / SECRET).read_bytes())
 
 
 def main() -> None:

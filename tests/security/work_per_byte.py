@@ -31,7 +31,7 @@ from tests.support.raw_asgi import Asked, send
 from tests.support.small_study import study_maker
 
 from fairwise.web.connections import MOST_HEAD_BYTES
-from fairwise.web.console import login
+from fairwise.web.console import login, turns
 from fairwise.web.console.base import COOKIE as OPERATOR
 from fairwise.web.console.login import setup_key
 from fairwise.web.console.study_editor import sections_of
@@ -39,7 +39,7 @@ from fairwise.web.shared import attempts
 from fairwise.web.shared.security import MOST_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from fairwise.web.app import Site
 
@@ -316,6 +316,7 @@ def main() -> None:
     words: list[str] = sys.argv[1:]
     rows: list[Measured] = []
     attempts.OF_ONE_NAME = attempts.FROM_ONE_ADDRESS = sys.maxsize  # or all but the first would be refused unread
+    turns._run = _without_models(turns._run)  # a process each, whose work is not the server's, and which takes seconds
     login._hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)  # or all else would be little beside it
     # Whoever does not want to wait for all of it is told what was measured so far.
     with suppress(KeyboardInterrupt), tempfile.TemporaryDirectory() as home, everything(Path(home)) as found:
@@ -329,6 +330,13 @@ def main() -> None:
                 with site_of() as site:
                     asyncio.run(_measure(site, places, rows, number))
     report(rows)
+
+
+def _without_models(run: Callable[..., Any]) -> Callable[..., Any]:
+    async def run_others(command: Sequence[str], *more: Any) -> tuple[int | None, bytes]:
+        return (1, b"") if "fairwise.jobs.score" in command else await run(command, *more)
+
+    return run_others
 
 
 async def _measure(site: Site, places: list[Place], found: list[Measured], number: int) -> None:

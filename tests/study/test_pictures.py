@@ -162,13 +162,14 @@ def test_a_large_frame_in_a_small_gif_is_found() -> None:
         )
 
 
-def test_a_large_picture_is_refused_in_folders_and_bundles(study: StudyFolder, tmp_path: Path) -> None:
+def test_a_study_with_a_large_picture_opens_with_a_warning(
+    study: StudyFolder, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     with visiting(study, tmp_path / "study.sqlite") as visit:
         visit.store.read_now(lambda connection: write_bundle(tmp_path / "bundle.zip", study, connection))
     large = {"study/images/face 2.png": png(WIDE, WIDE)}
     forged = changed(tmp_path / "bundle.zip", lambda files: files.update(large), forge=True)
-    with pytest.raises(InputError, match=r"face 2\.png: 4,097 × 4,097 pixels"):
-        verify_bundle(forged)
+    verify_bundle(forged)
     (study.path / "images" / "face 2.png").write_bytes(png(WIDE, WIDE))
-    with pytest.raises(InputError, match=r"face 2\.png: 4,097 × 4,097 pixels"):
-        StudyFolder.open(study.path)
+    assert "face 2.png" in StudyFolder.open(study.path).pictures
+    assert caplog.text.count("face 2.png: 4,097 × 4,097 pixels; at most 4,096 × 4,096 are taken for new studies") == 2

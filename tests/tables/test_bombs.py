@@ -36,7 +36,7 @@ def test_bombs_are_refused_by_what_is_counted(name: str, tmp_path: Path) -> None
     file.write_bytes(BOMBS[name]())
     assert file.stat().st_size <= 1_050_000
     with pytest.raises(
-        InputError, match=r"when unpacked|at most|than can be read|another way|document type|comes after"
+        InputError, match=r"when unpacked|at most|than can be read|another way|document type|comes after|not read"
     ):
         read_table(file, most=_MOST)
 
@@ -89,6 +89,13 @@ def test_the_process_says_what_is_wrong_and_ends_by_itself() -> None:
     question = json.loads(work.question) | {"seconds": 0.2, "work": ["time", "sleep", 3600]}
     done = subprocess.run(work.command, input=json.dumps(question).encode(), timeout=60, check=False)
     assert done.returncode < 0, "nobody has to end it"
+
+
+def test_lists_are_refused_before_they_are_unpacked(tmp_path: Path) -> None:
+    """How large lists become is known only then, also where no process guards the memory."""
+    (tmp_path / "t.parquet").write_bytes(BOMBS["lists.parquet"]())
+    with pytest.raises(InputError, match="column x: lists and records are not read; take the column out"):
+        read_table(tmp_path / "t.parquet")
 
 
 def test_guarded_files_are_read_as_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,8 @@ from fairwise.constraints.certificate import predicted_in_words
 from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
 from fairwise.judgments import Answer, Judgments
-from fairwise.judgments.table import AFFECTED, SIMULATED, are_simulated
+from fairwise.judgments.table import are_simulated
+from fairwise.judgments.validation import AFFECTED, SIMULATED
 from fairwise.numbers import counted
 from fairwise.tables.columns import to_pandas
 

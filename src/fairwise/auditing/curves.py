@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from os import PathLike
 from pickle import PicklingError
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from fairwise.auditing.checkpoint import Checkpoint
 from fairwise.auditing.error_measure import ErrorMeasure
 from fairwise.auditing.frontier import AMOUNT, PANEL, RATE, SHARE, VALUE, certified_row, followed_row, of_amounts
-from fairwise.auditing.provenance import checksum_of_settings, checksum_of_tables
+from fairwise.auditing.provenance import checksum_of_code, checksum_of_settings, checksum_of_tables
 from fairwise.errors import InputError
 from fairwise.learning.amounts import Amounts, numbers_of
 from fairwise.learning.inputs import as_table, group_labels
@@ -252,7 +251,7 @@ def _fingerprint(run: FrontierRun, by: str) -> str:
     except PicklingError as error:
         raise InputError(f"checkpoint= needs an estimator that can be pickled: {error.args[0]}") from None
     more = () if run.n_not_followed is None else (run.n_not_followed,)
-    content.update(repr((version("fairwise"), by, run.points, settings, *more)).encode())
+    content.update(repr((checksum_of_code(), by, run.points, settings, *more)).encode())
     return content.hexdigest()
 
 

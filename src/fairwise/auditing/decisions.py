@@ -11,6 +11,7 @@ import pandas as pd
 
 from fairwise.auditing.error_measure import is_of_amounts
 from fairwise.errors import InputError
+from fairwise.numbers import record_number
 from fairwise.tables.columns import in_order
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Labels:
             raise InputError("labels: a model of amounts has none; say what they are counted in by unit=.")
         grid, more = model.amounts_, model.larger_is_better
         favorable = None if more is None else len(grid) - 1 if more else 0
-        return cls(tuple(f"{one:g}" for one in grid), favorable, tuple(map(float, model.amounts.shares(grid))))
+        return cls(tuple(map(record_number, grid)), favorable, tuple(map(float, model.amounts.shares(grid))))
 
     @property
     def treated(self) -> str:

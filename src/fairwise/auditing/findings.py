@@ -205,7 +205,7 @@ class Findings:
     @property
     def simulated(self) -> bool:
         """Whether all judges are simulated: the report and each of its figures then say so."""
-        return 0 < self.panel.n_judges == self.panel.n_simulated
+        return self.panel.all_simulated
 
     @property
     def headline(self) -> Headline:

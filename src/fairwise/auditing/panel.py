@@ -55,6 +55,11 @@ class Panel:
     sides: PositionBias
     checks: CheckFailures
 
+    @property
+    def all_simulated(self) -> bool:
+        """Whether there are judges, and no real person is among them."""
+        return 0 < self.n_judges == self.n_simulated
+
     @classmethod
     def of(cls, judgments: Judgments, *, simulated: bool = False) -> Panel:
         frame, affected = judgments.frame, [] if simulated else list(judgments.affected.values())

@@ -8,6 +8,7 @@ import platform
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from pickle import PicklingError
@@ -29,6 +30,8 @@ COLUMN = "made_from"
 _VARIED = ("gamma", "eta")
 _ANSWER_COLUMNS = ("judge", "a", "b", "answer", "weight")
 _DIGITS = 16
+_COMPUTING = ("numpy", "pandas", "scikit-learn", "highspy", "numba")
+_PARTS = {"auditing", "constraints", "judgments", "learning", "tables"}
 _WHOLE = 10**6  # characters of a repr
 _WORDS = {
     "people": "other people, other columns to learn from or other values in them",
@@ -109,6 +112,17 @@ def checksum_of_tables(*tables: Any) -> hashlib._Hash:
         content.update(repr(list(frame.columns)).encode())
         content.update(pd.util.hash_pandas_object(frame, index=True).to_numpy().tobytes())
     return content
+
+
+@cache
+def checksum_of_code() -> str:
+    """Return a checksum of this package's modules, and the versions of the packages that compute with them."""
+    content = hashlib.sha256(repr([version(name) for name in ("fairwise", *_COMPUTING)]).encode())
+    folder = Path(fairwise.__file__).parent
+    for file in sorted(folder.rglob("*.py")):
+        if file.relative_to(folder).parts[0] in _PARTS:
+            content.update(f"{file.relative_to(folder)}\0".encode() + file.read_bytes())
+    return content.hexdigest()
 
 
 def checksum_of_settings(settings: object) -> str:

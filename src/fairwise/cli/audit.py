@@ -7,11 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer import Option
 
-from fairwise.cli.options import with_option_groups
-from fairwise.cli.options.judgments import JudgmentsOptions
-from fairwise.cli.options.learning import DaskAddress, Gamma, WeightingOption, dask_client
-from fairwise.cli.options.parsing import names
-from fairwise.cli.options.people import scores_in_blocks
+from fairwise.cli.options import JudgmentsOptions, names
 from fairwise.cli.terminal import (
     TABLES,
     Json,
@@ -23,6 +19,15 @@ from fairwise.cli.terminal import (
     print_json,
     write_table,
 )
+from fairwise.cli.training import (
+    BETTER_IS_NEEDED,
+    DaskAddress,
+    Gamma,
+    WeightingOption,
+    dask_client,
+    read_numbers,
+    scores_in_blocks,
+)
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,7 +36,7 @@ if TYPE_CHECKING:
     from fairwise.auditing import Audit
 
 _groups_option = partial(Option, rich_help_panel="Groups of people")
-_SHOWN = 10
+_N_WORST = 10
 _JUDGE_HEADINGS = {
     "judge": "judge",
     "answers": "answers",
@@ -54,7 +59,7 @@ _GROUP_HEADINGS = {
     "group": "group",
     "people": "people",
     "mean_score": "mean",
-    "selection_rate": "label 1",
+    "selection_rate": "",
     "base_rate": "true rate",
     "error": "error",
     "false_positive_rate": "FPR",
@@ -62,40 +67,29 @@ _GROUP_HEADINGS = {
 }
 
 
-@with_option_groups
 def audit(
-    scores: Annotated[Path, Option("--scores", help="Scores of any model, one row a person: .csv or .parquet.")],
+    scores: Annotated[Path, Option(help="Scores of any model, one row a person: .csv or .parquet.")],
     judgments: JudgmentsOptions,
-    id: Annotated[str, Option("--id", help="Column with each person's id.")] = "id",  # noqa: A002
-    score: Annotated[str, Option("--score", help="Column with the probability of label 1.")] = "score",
+    id: Annotated[str, Option(help="Column with each person's id.")] = "id",  # noqa: A002
+    score: Annotated[str, Option(help="Column with the probability of the second label.")] = "score",
     gamma: Gamma = 0.1,
     favorable_label: Annotated[
-        str | None,
-        Option("--favorable-label", help="The good label; needed once an answer is ordered.", metavar="LABEL"),
+        str | None, Option(help="The good label; needed once an answer is ordered.", metavar="LABEL")
     ] = None,
     labels: Annotated[
-        str,
-        Option(
-            "--labels", help="The two labels, if not 0,1; scores are of the second: bad,good.", metavar="LABEL,LABEL"
-        ),
+        str, Option(help="The two labels, if not 0,1; scores are of the second: bad,good.", metavar="LABEL,LABEL")
     ] = "",
     score_range: Annotated[
         tuple[float, float] | None,
         Option("--range", help="Scores are amounts: the least and the largest that may be.", metavar="LEAST MOST"),
     ] = None,
-    better: Annotated[
-        Literal["more", "less"] | None, Option("--better", help="With --range: what is better for a person.")
-    ] = None,
+    better: Annotated[Literal["more", "less"] | None, Option(help="With --range: what is better for a person.")] = None,
     weighting: WeightingOption = "answers",
-    people: Annotated[Path | None, _groups_option("--people", help="Table of people, for --groups.")] = None,
-    people_id: Annotated[
-        str | None, _groups_option("--people-id", help="Its id column, if not the same as --id.")
-    ] = None,
-    groups: Annotated[str, _groups_option("--groups", help="Columns of groups: race,sex.", metavar="COLUMNS")] = "",
-    outcome: Annotated[
-        str | None, _groups_option("--outcome", help="Column with the outcome, for error rates.")
-    ] = None,
-    out: Annotated[Path | None, Option("--out", help="Write every pair, the worst first: .csv or .parquet.")] = None,
+    people: Annotated[Path | None, _groups_option(help="Table of people, for --groups.")] = None,
+    people_id: Annotated[str | None, _groups_option(help="Its id column, if not the same as --id.")] = None,
+    groups: Annotated[str, _groups_option(help="Columns of groups: race,sex.", metavar="COLUMNS")] = "",
+    outcome: Annotated[str | None, _groups_option(help="Column with the outcome, for error rates.")] = None,
+    out: Annotated[Path | None, Option(help="Write every pair, the worst first: .csv or .parquet.")] = None,
     dask: DaskAddress = None,
     as_json: Json = False,
 ) -> None:
@@ -114,7 +108,7 @@ def audit(
         raise typer.BadParameter("--range is for amounts: give --better, and no labels and no --outcome.")
     if out is not None:
         check_target(out, TABLES, [scores, judgments.judgments, people])
-    from fairwise.auditing import audit as audited
+    from fairwise.auditing import audit as audit_scores
     from fairwise.auditing.scores import positions_of
 
     large = None if groups or score_range else scores_in_blocks(scores, id, score, shared=dask is not None)
@@ -124,13 +118,13 @@ def audit(
         scored = _scores(scores, id, score, score_range)
         # Refuses, by the file's name, people without a score.
         positions_of(scored.index, answers.person_ids(), str(scores))
-    about = {} if people is None else _groups(scored.index, people, people_id or id, names(groups), outcome)
+    options = {} if people is None else _groups(scored.index, people, people_id or id, names(groups), outcome)
     if score_range is None:
-        about |= _direction(names(labels), about.get("outcome"), favorable_label, ordered=answers.has_ordered)
+        options |= _direction(names(labels), options.get("outcome"), favorable_label, ordered=answers.has_ordered)
     else:
-        about |= {"score_range": score_range, "favorable_label": _better(better, ordered=answers.has_ordered)}
+        options |= _amount_direction(score_range, better, ordered=answers.has_ordered)
     with dask_client(dask) as client:
-        result = audited(scored, answers, gamma, weighting=weighting, client=client, **about)
+        result = audit_scores(scored, answers, gamma, weighting=weighting, client=client, **options)
     if out is not None:
         write_table(result.by_pair, out)
     if as_json:
@@ -142,13 +136,10 @@ def audit(
         echo(f"\nEvery pair, the worst first, is in {out}.")
 
 
-def _better(better: str | None, *, ordered: bool) -> int | None:
+def _amount_direction(ends: tuple[float, float], better: str | None, *, ordered: bool) -> dict[str, Any]:
     if better is None and ordered:
-        raise InputError(
-            "some answers are ordered ('A at least as well as B'), so it must be known whether a larger amount is "
-            "better for a person: give --better more or --better less"
-        )
-    return None if better is None else int(better == "more")
+        raise InputError(BETTER_IS_NEEDED)
+    return {"score_range": ends, "favorable_label": None if better is None else int(better == "more")}
 
 
 def _direction(
@@ -157,42 +148,36 @@ def _direction(
     """Return the two labels (those of the outcome, or as they are written, or else 0 and 1) and the good one."""
     from fairwise.tables.rows import text_of
 
-    known: list[Any] = list(labels or (0, 1)) if outcome is None else sorted(outcome.unique().tolist())
-    written = {text_of(label): label for label in known}
-    if len(written) != 2 or set(labels or written) != set(written):
-        needed = "two different labels, such as bad,good" if outcome is None else " and ".join(written)
+    classes: list[Any] = list(labels or (0, 1)) if outcome is None else sorted(outcome.unique().tolist())
+    by_text = {text_of(label): label for label in classes}
+    if len(by_text) != 2 or set(labels or by_text) != set(by_text):
+        needed = "two different labels, such as bad,good" if outcome is None else " and ".join(by_text)
         raise typer.BadParameter(f"--labels {','.join(labels)}: give {needed}.")
-    more = "" if labels or outcome is not None else ". Other labels are named by --labels, the one of the scores last"
+    hint = "" if labels or outcome is not None else ". Other labels are named by --labels, the one of the scores last"
     if favorable_label is None and ordered:
         raise InputError(
             "some answers are ordered ('A at least as well as B'), so it must be known which label is the good one: "
-            f"give --favorable-label {' or '.join(written)} (the scores are probabilities of "
-            f"{(labels or tuple(written))[-1]}){more}"
+            f"give --favorable-label {' or '.join(by_text)} (the scores are probabilities of "
+            f"{(labels or tuple(by_text))[-1]}){hint}"
         )
-    if favorable_label is not None and favorable_label not in written:
-        raise typer.BadParameter(f"--favorable-label {favorable_label}: give {' or '.join(written)}{more}.")
+    if favorable_label is not None and favorable_label not in by_text:
+        raise typer.BadParameter(f"--favorable-label {favorable_label}: give {' or '.join(by_text)}{hint}.")
     return {
-        "classes": [written[text] for text in labels] or known,
-        "favorable_label": None if favorable_label is None else written[favorable_label],
+        "classes": [by_text[text] for text in labels] or classes,
+        "favorable_label": None if favorable_label is None else by_text[favorable_label],
     }
 
 
 def _scores(path: Path, id_column: str, score_column: str, ends: tuple[float, float] | None) -> "pd.Series[Any]":
-    import pandas as pd
-
     from fairwise.tables.files import PeopleFile
 
     file = PeopleFile.read(path, id_column, score_column)
-    cells = file.column(score_column)
-    numbers = pd.to_numeric(cells, errors="coerce").astype(float)
-    shown = cells.where(cells.notna(), None)
     low, high = ends or (0.0, 1.0)
     if not low < high:
         raise InputError(f"--range {low:g} {high:g}: the least comes first, and is less than the largest")
-    what = "is not the probability of label 1" if ends is None else "is no amount of --range"
+    what = "is not a probability" if ends is None else "is no amount of --range"
     rule = f"{what}; allowed: a number from {low:g} to {high:g}"
-    file.source.refuse(~numbers.between(low, high).to_numpy(dtype=bool), score_column, shown, rule)
-    return numbers
+    return read_numbers(file, score_column, rule, low, high)
 
 
 def _groups(
@@ -204,10 +189,8 @@ def _groups(
 
     file = PeopleFile.read(path, id_column, *columns)
     positions_of(file.table.index, scored, str(path))
-    found: dict[str, Any] = {"groups": file.groups(columns)}
-    if outcome is not None:
-        found["outcome"] = file.outcome(outcome)
-    return found
+    groups = {"groups": file.groups(columns)}
+    return groups if outcome is None else {**groups, "outcome": file.outcome(outcome)}
 
 
 def _show(result: "Audit", treated: str) -> None:
@@ -227,17 +210,18 @@ def _show(result: "Audit", treated: str) -> None:
         print_frame(least, _JUDGE_HEADINGS)
     if len(result.by_attribute):
         heading("Kinds of judges")
-        known = result.by_attribute["mean_excess_low"].notna()
-        rough = known & ~result.by_attribute["mean_excess_covered"]
+        has_interval = result.by_attribute["mean_excess_low"].notna()
+        rough = has_interval & ~result.by_attribute["mean_excess_covered"]
         print_frame(result.by_attribute.assign(mark=rough.map({True: "*", False: ""})), _ATTRIBUTE_HEADINGS)
         if rough.any():
             echo(NOT_COVERED)
     if result.by_group is not None:
         heading("Groups")
-        print_frame(result.by_group, _GROUP_HEADINGS)
+        zero, one = map(str, result.classes)
+        print_frame(result.by_group, _GROUP_HEADINGS | {"selection_rate": f"gets {one}"})
         if "mean_score" in result.by_group:
             return
-        echo("Rates of label 1, whichever label is good; FPR and TPR: among people with label 0 and with label 1.")
+        echo(f"Rates of {one}, whichever is good; FPR and TPR: among people whose outcome is {zero} and {one}.")
 
 
 def _json(result: "Audit") -> dict[str, object]:
@@ -252,7 +236,7 @@ def _json(result: "Audit") -> dict[str, object]:
 
 
 def _worst(result: "Audit") -> list[str]:
-    """The worst pairs in words; an excess within the precision of a fit is none."""
+    """Return the worst pairs in words; an excess within the precision of a fit is none."""
     from fairwise.constraints.violations import PRECISION
 
-    return result.worst(min(_SHOWN, int((result.by_pair["excess"] > PRECISION).sum())))
+    return result.worst(min(_N_WORST, int((result.by_pair["excess"] > PRECISION).sum())))

@@ -5,11 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from fairwise.cli.options import with_option_groups
-from fairwise.cli.options.judgments import JudgmentsOptions
-from fairwise.cli.options.parsing import names
-from fairwise.cli.options.people import IdColumn, NaValues, NumericColumns, PeoplePath, note_doubts
+from fairwise.cli.options import IdColumn, JudgmentsOptions, NaValues, NumericColumns, PeoplePath, names
 from fairwise.cli.terminal import Json, echo, heading, print_import, print_json, spinner
+from fairwise.cli.training import note_doubts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,18 +16,17 @@ if TYPE_CHECKING:
     from fairwise.judgments.conflicts import Conflicts, Cycle
     from fairwise.judgments.reliability import Share
 
-_EXAMPLES = 3
+_N_EXAMPLES = 3
 _ALPHA = ("alpha", "low", "high", "covered", "confidence", "n_pairs", "n_judges", "note")
 _LEVELS = ("four answers", "same or not")
 
 
-@with_option_groups
 def check(
     people: PeoplePath,
     id: IdColumn,  # noqa: A002 - the option's name
     judgments: JudgmentsOptions,
     outcome: Annotated[
-        str | None, Option("--outcome", help="Column to predict, to check that too.", rich_help_panel="People")
+        str | None, Option(help="Column to predict, to check that too.", rich_help_panel="People")
     ] = None,
     numeric: NumericColumns = "",
     na_values: NaValues = "",
@@ -106,10 +103,10 @@ def _examples(conflicts: "Conflicts") -> list[str]:
     """The first few opposed pairs and circles, by name."""
     lines = [
         f"  Opposed, for instance: {row['a']} and {row['b']} ({row['n_for_a']} against {row['n_for_b']} judges)"
-        for row in conflicts.opposed.head(_EXAMPLES).to_dict("records")
+        for row in conflicts.opposed.head(_N_EXAMPLES).to_dict("records")
     ]
     every = (*conflicts.cycles_of_judges, *conflicts.cycles_of_panel)
-    return lines + [f"  In a circle, for instance: {cycle}" for cycle in every[:_EXAMPLES]]
+    return lines + [f"  In a circle, for instance: {cycle}" for cycle in every[:_N_EXAMPLES]]
 
 
 def _label_counts(labels: "pd.Series[Any]") -> dict[str, int]:

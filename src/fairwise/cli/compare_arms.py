@@ -8,11 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer import Argument, Option
 
-from fairwise.cli.options import with_option_groups
-from fairwise.cli.options.judgments import JudgmentsOptions
-from fairwise.cli.options.learning import BOUND_HELP, EXCESS_HELP
-from fairwise.cli.options.parsing import BudgetOption, budget, fraction
-from fairwise.cli.options.study import DatabaseOption
+from fairwise.cli.options import DatabaseOption, JudgmentsOptions, eta_option, fraction, gamma_option
 from fairwise.cli.terminal import (
     TABLES,
     Json,
@@ -24,6 +20,7 @@ from fairwise.cli.terminal import (
     progress_bar,
     write_table,
 )
+from fairwise.cli.training import missing_favorable_label
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -32,7 +29,6 @@ if TYPE_CHECKING:
     from fairwise.auditing import Effects, LearnedEffects
     from fairwise.judgments import Judgments
 
-_NO_EXCESS = BudgetOption(0.0)
 _ARMS = {
     "arm": "arm",
     "judges": "people",
@@ -72,45 +68,42 @@ _STILL_OPEN = (
     "before when it ends."
 )
 _file = partial(Option, rich_help_panel="Files instead of a study", metavar="FILE")
-_learn = partial(Option, rich_help_panel="What is learned")
+_PANEL = "What is learned"
+_learn = partial(Option, rich_help_panel=_PANEL)
 
 
 @dataclass(frozen=True)
 class FileOptions:
-    """What people said in files, where there is no study."""
+    """Options for files of judgments, where there is no study."""
 
-    judgments: Annotated[Path | None, _file("--judgments", help="What people said in both rounds.")] = None
-    judges: Annotated[
-        Path | None, _file("--judges", help="The arm drawn for each: columns judge, arm, block, room.")
-    ] = None
-    reasons: Annotated[Path | None, _file("--reasons", help="Reasons shown: columns a, b and answer.")] = None
-    people: Annotated[Path | None, _file("--people", help="Table of people, to learn from.")] = None
-    id: Annotated[str, Option("--id", help="Its column with ids.", rich_help_panel="Files instead of a study")] = "id"
+    judgments: Annotated[Path | None, _file(help="What people said in both rounds.")] = None
+    judges: Annotated[Path | None, _file(help="The arm drawn for each: columns judge, arm, block, room.")] = None
+    reasons: Annotated[Path | None, _file(help="Reasons shown: columns a, b and answer.")] = None
+    people: Annotated[Path | None, _file(help="Table of people, to learn from.")] = None
+    id: Annotated[str, Option(help="Its column with ids.", rich_help_panel="Files instead of a study")] = "id"
     outcome: Annotated[
-        str | None, Option("--outcome", help="Its column to predict.", rich_help_panel="Files instead of a study")
+        str | None, Option(help="Its column to predict.", rich_help_panel="Files instead of a study")
     ] = None
 
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """What to learn before and after."""
+    """Options of the models to learn before and after."""
 
     learn: Annotated[bool, _learn("--learn", help="Also compare what is learned; needs outcomes.")] = False
-    gamma: Annotated[float, _learn("--gamma", help=BOUND_HELP, parser=fraction, metavar="NUMBER")] = 0.1
-    eta: Annotated[BudgetOption, _learn("--eta", help=EXCESS_HELP, parser=budget, metavar="NUMBER|none")] = _NO_EXCESS
+    gamma: Annotated[float, gamma_option(_PANEL)] = 0.1
+    eta: Annotated[float | None, eta_option(_PANEL)] = 0
     favorable_label: Annotated[
-        str | None, _learn("--favorable-label", help="The good outcome, as written in the file.", metavar="LABEL")
+        str | None, _learn(help="The good outcome, as written in the file.", metavar="LABEL")
     ] = None
-    groups: Annotated[
-        str | None, _learn("--groups", help="Column whose groups' rates to compare.", metavar="COLUMN")
-    ] = None
-    resamples: Annotated[int, _learn("--resamples", help="Panels drawn for intervals.", min=10)] = 100
-    learned_draws: Annotated[int, _learn("--learned-draws", help="Assignments drawn for its p-values.", min=19)] = 199
+    groups: Annotated[str | None, _learn(help="Column whose groups' rates to compare.", metavar="COLUMN")] = None
+    resamples: Annotated[int, _learn(help="Panels drawn for intervals.", min=10)] = 100
+    learned_draws: Annotated[int, _learn(help="Assignments drawn for its p-values.", min=19)] = 199
 
 
 @dataclass(frozen=True, eq=False)
-class _Given:
-    """What is compared; people and outcomes only where something is to be learned."""
+class _ArmData:
+    """Data to compare; people and outcomes only where models are to be learned."""
 
     judgments: "Judgments"
     reasons: "pd.DataFrame | None"
@@ -121,25 +114,22 @@ class _Given:
     notes: tuple[str, ...] = ()
 
 
-@with_option_groups
 def compare_arms(
     files: FileOptions,
     model: ModelOptions,
     folder: Annotated[Path | None, Argument(metavar="[DIR]", help="The study.")] = None,
     database: DatabaseOption = None,
     control: Annotated[
-        str | None, Option("--control", help="The arm to compare with; else the one that is shown no reasons.")
+        str | None, Option(help="The arm to compare with; else the one that is shown no reasons.")
     ] = None,
     unit: Annotated[
         Literal["judge", "room"] | None,
-        Option("--unit", help="What arms were drawn for; left out: what --judges says of rooms tells it."),
+        Option(help="What arms were drawn for; left out: what --judges says of rooms tells it."),
     ] = None,
-    confidence: Annotated[
-        float, Option("--confidence", help="Of intervals.", parser=fraction, metavar="NUMBER")
-    ] = 0.95,
-    draws: Annotated[int, Option("--draws", help="Other assignments to arms that are drawn.", min=99)] = 1999,
-    seed: Annotated[int, Option("--seed", help="Of what is drawn.", min=0)] = 0,
-    out: Annotated[Path | None, Option("--out", help="Where to write the tests: .csv or .parquet.")] = None,
+    confidence: Annotated[float, Option(help="Of intervals.", parser=fraction, metavar="NUMBER")] = 0.95,
+    draws: Annotated[int, Option(help="Other assignments to arms that are drawn.", min=99)] = 1999,
+    seed: Annotated[int, Option(help="Of what is drawn.", min=0)] = 0,
+    out: Annotated[Path | None, Option(help="Where to write the tests: .csv or .parquet.")] = None,
     as_json: Json = False,
 ) -> None:
     """Tell what people changed in a second round, by arm, and whether that is more than chance.
@@ -158,26 +148,26 @@ def compare_arms(
         raise typer.BadParameter("Give the folder of a study, or files: --judgments and --judges.")
     if out is not None:
         check_target(out, TABLES, [files.judgments, files.judges, files.reasons, files.people])
-    given = _of_files(files, model) if folder is None else _of_study(folder, database, model)
-    asked: dict[str, Any] = {
-        "control": control or given.control,
+    data = _of_files(files, model) if folder is None else _of_study(folder, database, model)
+    settings: dict[str, Any] = {
+        "control": control or data.control,
         "unit": unit,
         "confidence": confidence,
         "seed": seed,
     }
-    found = effects(given.judgments, reasons=given.reasons, n_draws=draws, **asked)
-    found = replace(found, notes=(*found.notes, *given.notes))
+    result = effects(data.judgments, reasons=data.reasons, n_draws=draws, **settings)
+    result = replace(result, notes=(*result.notes, *data.notes))
     if model.learn:
-        found = replace(found, learned=_learned(given, model, asked))
+        result = replace(result, learned=_learned(data, model, settings))
     if out is not None:
-        write_table(found.to_frame(), out)
+        write_table(result.to_frame(), out)
     if as_json:
-        print_json(_as_json(found, out))
+        print_json(_as_json(result, out))
     else:
-        _show(found, out)
+        _show(result, out)
 
 
-def _of_files(files: FileOptions, model: ModelOptions) -> _Given:
+def _of_files(files: FileOptions, model: ModelOptions) -> _ArmData:
     from fairwise.tables.files import PeopleFile, read_table
 
     assert files.judgments is not None
@@ -189,10 +179,10 @@ def _of_files(files: FileOptions, model: ModelOptions) -> _Given:
     judgments, _ = JudgmentsOptions(files.judgments, judges=files.judges).read(people)
     reasons = None if files.reasons is None else read_table(files.reasons)[0]
     group = None if table is None or model.groups is None else table.column(model.groups)
-    return _Given(judgments, reasons, None, people, outcome, group)
+    return _ArmData(judgments, reasons, None, people, outcome, group)
 
 
-def _of_study(folder: Path, database: str | None, model: ModelOptions) -> _Given:
+def _of_study(folder: Path, database: str | None, model: ModelOptions) -> _ArmData:
     from fairwise.auditing.arms import IN_ROOMS, ROOM
     from fairwise.judgments import Judgments
     from fairwise.store.arm_tables import shown_reasons, silent_arm
@@ -202,112 +192,99 @@ def _of_study(folder: Path, database: str | None, model: ModelOptions) -> _Given
     from fairwise.store.study_state import standing
     from fairwise.study.folder import OUTCOME, StudyFolder
     from fairwise.study.settings import StudyState
+    from fairwise.tables.files import with_dates
 
     study = StudyFolder.open(folder)
     if model.learn and not (folder / OUTCOME).exists():
         raise InputError(f"--learn: {folder} was made without --outcome, so nothing can be learned")
     with snapshot(database_of(folder, database), folder) as connection:
         table = judgments(connection)
-        known = judges(connection, study.settings).set_index("judge")
+        attributes = judges(connection, study.settings).set_index("judge")
         reasons, closed = shown_reasons(connection), standing(connection).state == StudyState.CLOSED
-    people = study.people()
+    people = with_dates(study.people())
     # A study draws arms for participants; rooms are where some of them met.
-    known = known.drop(columns=ROOM).reindex(table.judges)
-    answers = Judgments(table.frame, people=people if model.learn else None, judge_attributes=known)
+    attributes = attributes.drop(columns=ROOM).reindex(table.judges)
+    answers = Judgments(table.frame, people=people if model.learn else None, judge_attributes=attributes)
     outcome = study.outcome() if model.learn else None
-    group = None if model.groups is None else _column(people, model.groups, folder)
+    if model.groups is not None and model.groups not in people:
+        raise InputError(
+            f"--groups: {folder} has no column {model.groups!r}; there are {', '.join(map(str, people.columns))}"
+        )
+    group = None if model.groups is None else people[model.groups]
     notes = [
         text for text, holds in ((_STILL_OPEN, not closed), (IN_ROOMS, study.settings.deliberation.rooms)) if holds
     ]
-    return _Given(answers, reasons, silent_arm(study.settings.arms), people, outcome, group, tuple(notes))
+    return _ArmData(answers, reasons, silent_arm(study.settings.arms), people, outcome, group, tuple(notes))
 
 
-def _column(people: "pd.DataFrame", name: str, folder: Path) -> "pd.Series[Any]":
-    if name not in people:
-        raise InputError(f"--groups: {folder} has no column {name!r}; there are {', '.join(map(str, people.columns))}")
-    return people[name]
-
-
-def _learned(given: _Given, model: ModelOptions, asked: dict[str, Any]) -> "LearnedEffects":
+def _learned(data: _ArmData, model: ModelOptions, settings: dict[str, Any]) -> "LearnedEffects":
     from fairwise.auditing import learned_effects
     from fairwise.auditing.plan import PLANNING_MODEL
     from fairwise.learning.estimator import PairwiseFairClassifier
     from fairwise.tables.files import label_written
     from fairwise.tables.rows import Source
 
-    assert given.people is not None
-    assert given.outcome is not None
+    assert data.people is not None
+    assert data.outcome is not None
     label = None
     if model.favorable_label is not None:
-        label = label_written(model.favorable_label, given.outcome, Source("the outcomes"), str(given.outcome.name))
-    elif given.judgments.has_ordered:
-        labels = " or ".join(str(one) for one in sorted(given.outcome.unique().tolist(), key=str))
-        raise InputError(
-            "some answers are ordered ('A at least as well as B'), so it must be known which outcome is the good one: "
-            f"give --favorable-label {labels}"
-        )
-    learner = PairwiseFairClassifier(**PLANNING_MODEL, gamma=model.gamma, eta=model.eta.limit, favorable_label=label)
-    draws: dict[str, Any] = {"n_resamples": model.resamples, "n_draws": model.learned_draws}
+        label = label_written(model.favorable_label, data.outcome, Source("the outcomes"), str(data.outcome.name))
+    elif data.judgments.has_ordered:
+        raise missing_favorable_label(data.outcome)
+    learner = PairwiseFairClassifier(**PLANNING_MODEL, gamma=model.gamma, eta=model.eta, favorable_label=label)
     with progress_bar("Models") as progress:
         return learned_effects(
             learner,
-            given.people,
-            given.outcome,
-            given.judgments,
-            groups=given.group,
+            data.people,
+            data.outcome,
+            data.judgments,
+            groups=data.group,
             progress=progress,
-            **asked,
-            **draws,
+            **settings,
+            n_resamples=model.resamples,
+            n_draws=model.learned_draws,
         )
 
 
-def _show(found: "Effects", out: Path | None) -> None:
-    for sentence in found.notes:
+def _show(result: "Effects", out: Path | None) -> None:
+    for sentence in result.notes:
         echo(sentence)
     heading("What people changed")
-    print_frame(found.arms.reset_index(), _ARMS)
-    if found.learned is not None:
-        heading(f"What is learned, gamma {found.learned.gamma:g}, eta {found.learned.eta}")
-        print_frame(found.learned.arms.reset_index(), _LEARNED)
-    tests = found.to_frame()
+    print_frame(result.arms.reset_index(), _ARMS)
+    if result.learned is not None:
+        heading(f"What is learned, gamma {result.learned.gamma:g}, eta {result.learned.eta}")
+        print_frame(result.learned.arms.reset_index(), _LEARNED)
+    tests = result.to_frame()
     if len(tests):
-        heading(f"Against {found.control}")
+        heading(f"Against {result.control}")
         for number, statement in enumerate(tests["statement"].unique(), start=1):
             echo(f"{number}. {statement}")
         echo()
-        print_frame(tests.assign(name=[_name(row) for row in tests.to_dict("records")]), _TESTS)
-        how = "all ways to reassign arms" if found.exact else f"{found.n_draws} random ways to reassign arms"
+        names = tests["name"].str.replace("_", " ") + tests["check"].map({True: " (check)", False: ""})
+        print_frame(tests.assign(name=names), _TESTS)
+        how = "all ways to reassign arms" if result.exact else f"{result.n_draws} random ways to reassign arms"
         echo(
             f"\np: how often chance alone makes such a difference, over {how}; (Holm): for all about answers, or "
             "about what is learned, at once. "
-            f"low, high: {found.confidence:.0%} interval. A check is no effect: it should show none."
+            f"low, high: {result.confidence:.0%} interval. A check is no effect: it should show none."
         )
     if out is not None:
         echo(f"\n{len(tests)} lines written to {out}.")
 
 
-def _name(test: dict[Any, Any]) -> str:
-    return f"{test['name'].replace('_', ' ')}{' (check)' if test['check'] else ''}"
-
-
-def _as_json(found: "Effects", out: Path | None) -> dict[str, object]:
-    learned = found.learned
+def _as_json(result: "Effects", out: Path | None) -> dict[str, object]:
+    learned = result.learned
     return {
-        "control": found.control,
-        "hypotheses": found.hypotheses,
-        "arms": found.arms.reset_index(),
-        "tests": found.to_frame(),
-        "notes": list(found.notes),
-        "confidence": found.confidence,
-        "assignments": "all" if found.exact else found.n_draws,
-        "permuted": None if found.permuted is None else asdict(found.permuted),
+        "control": result.control,
+        "hypotheses": result.hypotheses,
+        "arms": result.arms.reset_index(),
+        "tests": result.to_frame(),
+        "notes": list(result.notes),
+        "confidence": result.confidence,
+        "assignments": "all" if result.exact else result.n_draws,
+        "permuted": None if result.permuted is None else asdict(result.permuted),
         "learned": None
         if learned is None
-        else {
-            "gamma": learned.gamma,
-            "eta": learned.eta,
-            "arms": learned.arms.reset_index(),
-            "rates": learned.rates,
-        },
+        else {"gamma": learned.gamma, "eta": learned.eta, "arms": learned.arms.reset_index(), "rates": learned.rates},
         "out": out,
     }

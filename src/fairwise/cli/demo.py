@@ -26,8 +26,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Abort, Option, confirm
 
-from fairwise.cli.options.parsing import budget, parse_option
-from fairwise.cli.options.study import study_store
+from fairwise.cli.options import budget, parse_option, study_store
 from fairwise.cli.terminal import check_folder, echo, heading, note, progress_bar, spinner
 from fairwise.errors import InputError
 from fairwise.numbers import in_100, share_difference
@@ -43,18 +42,12 @@ _BAR = 40
 
 
 def demo(
-    out: Annotated[
-        Path | None, Option("--out", help="Folder to make for the study; without it a temporary one.")
-    ] = None,
+    out: Annotated[Path | None, Option(help="Folder to make for the study; without it a temporary one.")] = None,
     no_serve: Annotated[bool, Option("--no-serve", help="Stop the server when the report is there.")] = False,
-    port: Annotated[
-        int, Option("--port", help="Port of the server; another one if it is taken.", min=1, max=65535)
-    ] = 8000,
-    gamma: Annotated[
-        float, Option("--gamma", help="How far two chances may differ against a judgment.", min=0, max=1)
-    ] = 0.1,
-    eta: Annotated[str, Option("--eta", help="Mean excess that the panel may suffer, or none.")] = "0.02",
-    seed: Annotated[int, Option("--seed", help="Of the pairs and of the simulated people.", min=0)] = 0,
+    port: Annotated[int, Option(help="Port of the server; another one if it is taken.", min=1, max=65535)] = 8000,
+    gamma: Annotated[float, Option(help="How far two chances may differ against a judgment.", min=0, max=1)] = 0.1,
+    eta: Annotated[str, Option(help="Mean excess that the panel may suffer, or none.")] = "0.02",
+    seed: Annotated[int, Option(help="Of the pairs and of the simulated people.", min=0)] = 0,
 ) -> None:
     """Ask 43 simulated people about COMPAS over HTTP, fit what they said, and write a report.
 
@@ -66,25 +59,31 @@ def demo(
     """
     from fairwise.bots.participant import play  # noqa: F401 - says at once if the extra is missing
 
-    limit = parse_option("--eta", budget, eta).limit
+    limit = parse_option("--eta", budget, eta)
     if out is not None:
         check_folder(out.parent if str(out.parent) else Path())
     home = Path(tempfile.mkdtemp(prefix="fairwise-demo-")) / "study" if out is None else out
-    begun = time.perf_counter()
+    start = time.perf_counter()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the server does not outlive this
-    study = _make_study(home, seed)
-    with _server(home, port) as address:
+    from fairwise.study.new_study import make_sample
+
+    with spinner("Making the study"):
+        study = make_sample(home, seed=seed)
+    heading("1. A study")
+    echo("5,829 people of the bundled COMPAS data: whom should a court release until the trial?")
+    echo(f"Every participant compares {study.settings.pairs} pairs of them. Made {home}")
+    with serving_study(home, port) as address:
         password = _account(study)
         _ask(study, address, seed)
         _print_agreement(study)
         job = _fit(study, {"gamma": gamma, "eta": limit, "frontier": True, "name": "Demo"})
         _print_fit(home, job)
-        seconds = time.perf_counter() - begun
+        seconds = time.perf_counter() - start
         heading("What there is now")
         echo(f"The report            {home / 'jobs' / str(job.id) / 'report.html'}  (after {seconds:.0f} s)")
-        if no_serve or not _someone_is_there():
+        if no_serve or not (sys.stdin.isatty() and sys.stdout.isatty()):
             echo(f"The study             {home}")
-            echo(f"Serve it with         {_command()} serve {quote(str(home))}")
+            echo(f"Serve it with         {typed_program()} serve {quote(str(home))}")
             echo(f"The console           /admin of the served study; log in as {_NAME} with the password {password}")
             return
         echo(f"The study             {address}/")
@@ -93,16 +92,12 @@ def demo(
         _serve_on(address)
 
 
-def _command() -> str:
-    """What to type for this program here: after ``make demo`` its name alone is found only in the environment."""
+def typed_program() -> str:
+    """Return this program as it is typed here: after ``make demo`` its name alone is only in the environment."""
     if which("fairwise"):
         return "fairwise"
-    called = Path(sys.argv[0])
-    return quote(str(called)) if called.stem == "fairwise" else f"{quote(sys.executable)} -m fairwise"
-
-
-def _someone_is_there() -> bool:
-    return sys.stdin.isatty() and sys.stdout.isatty()
+    program = Path(sys.argv[0])
+    return quote(str(program)) if program.stem == "fairwise" else f"{quote(sys.executable)} -m fairwise"
 
 
 def _serve_on(address: str) -> None:
@@ -117,34 +112,19 @@ def _serve_on(address: str) -> None:
         note("Stopped.")
 
 
-def _make_study(home: Path, seed: int) -> StudyFolder:
-    from fairwise.study.new_study import make_sample
-
-    with spinner("Making the study"):
-        study = make_sample(home, seed=seed)
-    heading("1. A study")
-    echo("5,829 people of the bundled COMPAS data: whom should a court release until the trial?")
-    echo(f"Every participant compares {study.settings.pairs} pairs of them. Made {home}")
-    return study
-
-
 @contextmanager
-def _server(home: Path, port: int) -> Iterator[str]:
-    """Serve the study in a process of its own until the block ends; returns its address."""
+def serving_study(home: Path, port: int) -> Iterator[str]:
+    """Serve the study in a process of its own until the block ends; yield its address."""
     from fairwise.jobs.runner import EQUAL
 
     words = [sys.executable, "-c", "from fairwise.cli import main; main()"]
     port = _free_port(port)
     log = home.parent / f"{home.name}-server.log"
-    with log.open("w") as heard:
+    # Nobody real waits for a page; on a busy machine the model would wait for ever.
+    environment = {**os.environ, EQUAL: "1"}
+    with log.open("w") as output:
         server = subprocess.Popen(  # noqa: S603 - this very program
-            [*words, "serve", str(home), "--port", str(port)],
-            stdout=heard,
-            stderr=heard,
-            env={
-                **os.environ,
-                EQUAL: "1",
-            },  # nobody real waits for a page; on a busy machine the model would wait for ever
+            [*words, "serve", str(home), "--port", str(port)], stdout=output, stderr=output, env=environment
         )
     address = f"http://127.0.0.1:{port}"
     try:
@@ -156,17 +136,16 @@ def _server(home: Path, port: int) -> Iterator[str]:
         server.wait()
 
 
-def _free_port(wanted: int) -> int:
-    """The port that is wanted, or any other if somebody listens there."""
-    for port in (wanted, 0):
+def _free_port(preferred: int) -> int:
+    """Return the preferred port, or another one if it is taken."""
+    for port in (preferred, 0):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind(("127.0.0.1", port))
             except OSError:
                 continue
-            free: int = probe.getsockname()[1]
-            return free
+            return int(probe.getsockname()[1])
     raise InputError("There is no free port on this machine")
 
 
@@ -184,14 +163,14 @@ def _wait_until_there(address: str, server: subprocess.Popen[bytes], log: Path) 
 
 
 def _account(study: StudyFolder) -> str:
-    """An owner's account for the console; returns its password."""
+    """Make an owner's account for the console; return its password."""
     from fairwise.store.operators import add_operator
     from fairwise.web.console.login import hashed
 
     password = secrets.token_urlsafe(12)
-    kept = hashed(password)
+    owner = partial(add_operator, name=_NAME, password_hash=hashed(password), role="owner", at=datetime.now(UTC))
     with study_store(study.path, None) as store:
-        store.change_now(partial(add_operator, name=_NAME, password_hash=kept, role="owner", at=datetime.now(UTC)))
+        store.change_now(owner)
     return password
 
 
@@ -229,25 +208,19 @@ def _print_agreement(study: StudyFolder) -> None:
     echo(alpha)
 
 
-def _submit(study: StudyFolder, asked: dict[str, object]) -> int:
-    from fairwise.store.jobs import submit
+def _fit(study: StudyFolder, choices: dict[str, object]) -> Job:
+    """Let the server's runner do a fit, as the console would."""
+    from fairwise.store.jobs import find_job, submit
+    from fairwise.store.places import DATABASE_FILE
+    from fairwise.store.store import snapshot
     from fairwise.study.fit_choices import FitChoices
     from fairwise.study.new_study import SAMPLE_FAVORABLE
 
-    settings = FitChoices.checked({"estimator": "tree", "favorable_label": SAMPLE_FAVORABLE, **asked}, study)
-    job = partial(submit, settings=settings.model_dump(mode="json"), operator_name=_NAME, at=datetime.now(UTC))
-    with study_store(study.path, None) as store:
-        return store.change_now(job)
-
-
-def _fit(study: StudyFolder, asked: dict[str, object]) -> Job:
-    """Let the server's runner do a fit, as the console would."""
-    from fairwise.store.jobs import find_job
-    from fairwise.store.places import DATABASE_FILE
-    from fairwise.store.store import snapshot
-
     heading("4. The model")
-    job_id = _submit(study, asked)
+    settings = FitChoices.checked({"estimator": "tree", "favorable_label": SAMPLE_FAVORABLE, **choices}, study)
+    new_job = partial(submit, settings=settings.model_dump(mode="json"), operator_name=_NAME, at=datetime.now(UTC))
+    with study_store(study.path, None) as store:
+        job_id = store.change_now(new_job)
     with spinner("Fitting, outside the web server (the first time after an install it compiles, too)"):
         while True:
             with snapshot(study.path / DATABASE_FILE) as connection:
@@ -277,5 +250,5 @@ def _print_fit(home: Path, job: Job) -> None:
     if (held := summary["held_out"]) is not None:
         rates = [in_100(one["error"]) for one in (held, held["plain"], held["constant"])]
         echo(f"On new people: {rates[0]} following them, {rates[1]} without any answers, {rates[2]} always the same.")
-    followed, asked = summary["followed"], summary["followed"] + summary["not_followed"]
-    echo(f"Of {asked:,} answers that ask for something {followed:,} are followed.")
+    followed, n_demands = summary["followed"], summary["followed"] + summary["not_followed"]
+    echo(f"Of {n_demands:,} answers that ask for something {followed:,} are followed.")

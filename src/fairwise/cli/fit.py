@@ -1,6 +1,7 @@
 """``fairwise fit``: learn a model, say what is proved about it and how it does on what it has not seen."""
 
-from collections.abc import Callable
+from __future__ import annotations
+
 from dataclasses import asdict, replace
 from math import isnan
 from pathlib import Path
@@ -8,10 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from typer import Option
 
-from fairwise.cli.options import with_option_groups
-from fairwise.cli.options.judgments import JudgmentsOptions
-from fairwise.cli.options.learning import DaskAddress, LearningOptions, TrainingData, dask_client
-from fairwise.cli.options.people import PeopleOptions, block_label, people_in_blocks
+from fairwise.cli.options import JudgmentsOptions
 from fairwise.cli.terminal import (
     Json,
     check_target,
@@ -23,6 +21,15 @@ from fairwise.cli.terminal import (
     print_json,
     spinner,
 )
+from fairwise.cli.training import (
+    DaskAddress,
+    LearningOptions,
+    PeopleOptions,
+    TrainingData,
+    block_label,
+    dask_client,
+    people_in_blocks,
+)
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,37 +37,30 @@ if TYPE_CHECKING:
 
     from fairwise.auditing import HeldOut
     from fairwise.learning.estimator import PairwiseFairClassifier
-    from fairwise.learning.large.table import LargeTable
     from fairwise.learning.solvers.progress import FitProgress
 
 HeldOutBy = Literal["pair", "person", "judge"]
 MODELS, PRICES = (".skops",), (".parquet",)
 
 
-@with_option_groups
 def fit(
     people: PeopleOptions,
     judgments: JudgmentsOptions,
     learning: LearningOptions,
-    out: Annotated[Path | None, Option("--out", help="Where to keep the model: model.skops.")] = None,
+    out: Annotated[Path | None, Option(help="Where to keep the model: model.skops.")] = None,
     prices: Annotated[
-        Path | None,
-        Option("--prices", help="Where to keep what each judgment costs, beside the model: prices.parquet."),
+        Path | None, Option(help="Where to keep what each judgment costs, beside the model: prices.parquet.")
     ] = None,
     deterministic: Annotated[
         bool, Option("--deterministic", help="Decide without chance, and say what that breaks.")
     ] = False,
-    predicted: Annotated[
-        int,
-        Option("--predicted", help="Also use so many judgments about pairs nobody was asked about.", min=0),
-    ] = 0,
+    predicted: Annotated[int, Option(help="Also use so many judgments about pairs nobody was asked about.", min=0)] = 0,
     coverage: Annotated[
-        float,
-        Option("--coverage", help="How often the sets hold that predicted judgments come from.", min=0.01, max=0.99),
+        float, Option(help="How often the sets hold that predicted judgments come from.", min=0.01, max=0.99)
     ] = 0.9,
     held_out: Annotated[bool, Option("--held-out/--no-held-out", help="Measure on held-out parts.")] = True,
-    held_out_by: Annotated[HeldOutBy, Option("--held-out-by", help="What is new in a held-out part.")] = "pair",
-    splits: Annotated[int, Option("--splits", help="How many times to split and refit.", min=1)] = 5,
+    held_out_by: Annotated[HeldOutBy, Option(help="What is new in a held-out part.")] = "pair",
+    splits: Annotated[int, Option(help="How many times to split and refit.", min=1)] = 5,
     dask: DaskAddress = None,
     as_json: Json = False,
 ) -> None:
@@ -77,18 +77,21 @@ def fit(
     from fairwise.learning.estimator import PairwiseFairClassifier
     from fairwise.tables.columns import described_in_words, described_json
 
-    large = _in_blocks(people, learning, dask, in_memory=deterministic or predicted > 0)
+    large = people_in_blocks(people, learning, shared=dask is not None, in_memory=deterministic or predicted > 0)
     if large is None:
         task = _extended(TrainingData.read(people, judgments, learning), predicted, coverage)
         model, answers, account = task.model(), task.judgments, task.account
-        what, how = f"{len(task.people.features)} people", ""
+        what, how = f"{len(task.features)} people", ""
     else:  # read twice, and never held
         model = PairwiseFairClassifier(**learning.settings(block_label(learning.favorable_label, large)))
         answers, account = judgments.read()
         what, how = f"{large.name} in blocks", "read in blocks, "
     print_import(account, as_json=as_json)
     with dask_client(dask) as client, spinner(f"Fitting {what}") as show:
-        callback = _teller(show)
+
+        def callback(progress: FitProgress) -> None:
+            show(f"iteration {progress.iteration}, error {progress.error:.4f}")
+
         if large is None:
             model = task.fitted(client, callback, deterministic=deterministic)
         else:
@@ -128,17 +131,14 @@ def fit(
             }
         )
         return
-    if measured is not None:
-        heading(f"Held out by {held_out_by}")
-        echo(_in_words(measured))
-    elif held_out or large is not None:
-        note(f"Held-out error not measured: {reason}")
+    if held_out or large is not None:
+        _print_held_out(measured, held_out_by, reason)
     if out is not None:
         echo(f"\nModel kept in {out}" + (f", what each judgment costs in {prices}" if prices else ""))
 
 
 def _extended(task: TrainingData, n_pairs: int, coverage: float) -> TrainingData:
-    """Add what a model of the answers is sure would be said of other pairs of these people, if that is wanted."""
+    """Add judgments about other pairs of these people that a model of the answers is sure of, if they are asked for."""
     if not n_pairs:
         return task
     from fairwise.judgments.answer_model import AnswerModel
@@ -146,7 +146,7 @@ def _extended(task: TrainingData, n_pairs: int, coverage: float) -> TrainingData
     seed = task.settings["random_state"]
     with spinner(f"Predicting {n_pairs} judgments"):
         answers = AnswerModel(random_state=seed).fit(task.judgments)
-        extended = task.judgments.extended(answers, n_pairs, coverage, people=task.people.features, random_state=seed)
+        extended = task.judgments.extended(answers, n_pairs, coverage, people=task.features, random_state=seed)
     return replace(task, judgments=extended)
 
 
@@ -166,14 +166,7 @@ def _check_amounts(learning: LearningOptions, dask: str | None, *, deterministic
         )
 
 
-def _in_blocks(
-    people: PeopleOptions, learning: LearningOptions, dask: str | None, *, in_memory: bool
-) -> "LargeTable | None":
-    """Where they may be read so: what decides without chance, or is predicted, is chosen on people in memory."""
-    return None if in_memory else people_in_blocks(people, learning, shared=dask is not None)
-
-
-def _print_summary(model: "PairwiseFairClassifier") -> None:
+def _print_summary(model: PairwiseFairClassifier) -> None:
     heading("Certificate")
     echo(model.certificate_)
     count = len(model.weights_)
@@ -186,12 +179,8 @@ def _print_summary(model: "PairwiseFairClassifier") -> None:
         print_frame(model.group_rules_, {name: name for name in ("rule", "value", "limit", "price")})
 
 
-def _teller(show: Callable[[str], None]) -> "Callable[[FitProgress], None]":
-    return lambda progress: show(f"iteration {progress.iteration}, error {progress.error:.4f}")
-
-
 def _measured(
-    model: "PairwiseFairClassifier",
+    model: PairwiseFairClassifier,
     task: TrainingData,
     by: HeldOutBy,
     splits: int,
@@ -199,7 +188,7 @@ def _measured(
     predicted: tuple[int, float],
     *,
     deterministic: bool,
-) -> "tuple[HeldOut | None, str]":
+) -> tuple[HeldOut | None, str]:
     """Refit on parts; with too few judgments to split, say so instead of losing the fit."""
     if task.of_amounts:
         return None, "of models of amounts it is not measured yet."
@@ -212,8 +201,8 @@ def _measured(
         with dask_client(dask) as client, spinner(f"Refitting {times} times on part of the data"):
             measured = held_out(
                 task.model(),
-                task.people.features,
-                task.people.outcome,
+                task.features,
+                task.outcome,
                 task.judgments,
                 by=by,
                 n_repeats=splits,
@@ -229,6 +218,14 @@ def _measured(
     return measured, ""
 
 
+def _print_held_out(measured: HeldOut | None, by: HeldOutBy, reason: str) -> None:
+    if measured is None:
+        note(f"Held-out error not measured: {reason}")
+    else:
+        heading(f"Held out by {by}")
+        echo(_in_words(measured))
+
+
 _METRICS = {
     "error": "Error",
     "mean_violation": "Mean violation of 'same'",
@@ -237,7 +234,7 @@ _METRICS = {
 }
 
 
-def _in_words(measured: "HeldOut") -> str:
+def _in_words(measured: HeldOut) -> str:
     from fairwise.auditing.audit import NOT_COVERED
 
     count = measured.by_split["split"].nunique()
@@ -259,8 +256,8 @@ def _in_words(measured: "HeldOut") -> str:
     return "\n".join(lines)
 
 
-def _compared_in_words(predicted: "pd.DataFrame", confidence: float) -> list[str]:
-    """What predicted judgments change on the held-out parts; above, refits go without them."""
+def _compared_in_words(predicted: pd.DataFrame, confidence: float) -> list[str]:
+    """Compare the held-out parts with and without predicted judgments."""
     lines = ["", f"{'Held out':31}{'asked':>8}  {'+ predicted':>11}   difference, {confidence:.0%} interval"]
     for name, words in _METRICS.items():
         row = predicted.loc[name].to_dict()
@@ -272,7 +269,7 @@ def _compared_in_words(predicted: "pd.DataFrame", confidence: float) -> list[str
     return lines
 
 
-def _held_out_json(measured: "HeldOut") -> dict[str, object]:
+def _held_out_json(measured: HeldOut) -> dict[str, object]:
     return {
         "by": measured.by,
         "splits": measured.by_split["split"].nunique(),
@@ -283,5 +280,5 @@ def _held_out_json(measured: "HeldOut") -> dict[str, object]:
     }
 
 
-def _by_metric(table: "pd.DataFrame") -> dict[str, object]:
+def _by_metric(table: pd.DataFrame) -> dict[str, object]:
     return {str(name): row.to_dict() for name, row in table.iterrows()}

@@ -7,11 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Option
 
-from fairwise.cli.options import with_option_groups
-from fairwise.cli.options.judgments import JudgmentsOptions
-from fairwise.cli.options.learning import DaskAddress, LearningOptions, TrainingData, dask_client
-from fairwise.cli.options.parsing import fractions, parse_option
-from fairwise.cli.options.people import PeopleOptions, block_label, people_in_blocks
+from fairwise.cli.options import JudgmentsOptions, fractions, parse_option
 from fairwise.cli.terminal import (
     TABLES,
     Json,
@@ -25,11 +21,20 @@ from fairwise.cli.terminal import (
     spinner,
     write_table,
 )
+from fairwise.cli.training import (
+    DaskAddress,
+    LearningOptions,
+    PeopleOptions,
+    TrainingData,
+    block_label,
+    dask_client,
+    people_in_blocks,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_SHOWN = 25
+_N_ROWS = 25
 _OF_PANEL = {
     "error": "error",
     "max_violation": "largest violation",
@@ -41,20 +46,15 @@ Fractions = tuple[float, ...]
 Budgets = tuple[float | None, ...]
 
 
-@with_option_groups
 def frontier(
     people: PeopleOptions,
     judgments: JudgmentsOptions,
     learning: LearningOptions,
-    out: Annotated[Path, Option("--out", help="Where to write the curves: .csv or .parquet.")],
-    gammas: Annotated[
-        str | None, Option("--gammas", help="Values of gamma: 0:1:0.1, or 0,0.1,0.3.", metavar="RANGE")
-    ] = None,
-    etas: Annotated[str | None, Option("--etas", help="Values of eta, likewise: 0:0.2:0.02.", metavar="RANGE")] = None,
-    by: Annotated[
-        Literal["panel", "judge"], Option("--by", help="One curve for the panel, or one for each judge.")
-    ] = "panel",
-    jobs: Annotated[int, Option("--jobs", help="Processes at the same time.", min=1)] = 1,
+    out: Annotated[Path, Option(help="Where to write the curves: .csv or .parquet.")],
+    gammas: Annotated[str | None, Option(help="Values of gamma: 0:1:0.1, or 0,0.1,0.3.", metavar="RANGE")] = None,
+    etas: Annotated[str | None, Option(help="Values of eta, likewise: 0:0.2:0.02.", metavar="RANGE")] = None,
+    by: Annotated[Literal["panel", "judge"], Option(help="One curve for the panel, or one for each judge.")] = "panel",
+    jobs: Annotated[int, Option(help="Processes at the same time.", min=1)] = 1,
     dask: DaskAddress = None,
     as_json: Json = False,
 ) -> None:
@@ -66,33 +66,36 @@ def frontier(
       --judgments judgments.csv --favorable-label 0 --gammas 0:1:0.1 \
       --by judge --out frontier.csv
     """
-    at_gammas, at_etas = _points(gammas, etas, learning)
+    at_etas: Budgets = (learning.eta,) if etas is None else parse_option("--etas", fractions, etas)
+    at_gammas: Fractions = (learning.gamma,)
+    if gammas is not None or etas is None:
+        at_gammas = parse_option("--gammas", fractions, "0:1:0.1" if gammas is None else gammas)
     check_target(out, TABLES, [people.people, judgments.judgments])
-    from fairwise.auditing import frontier as traced
+    from fairwise.auditing import frontier as trace_curves
 
-    asked: dict[str, Any] = {"gammas": at_gammas, "etas": at_etas, "by": by}
+    points: dict[str, Any] = {"gammas": at_gammas, "etas": at_etas, "by": by}
     large = people_in_blocks(people, learning, shared=dask is not None)
     if large is not None:
-        asked = learning.settings(block_label(learning.favorable_label, large)) | asked
+        settings = learning.settings(block_label(learning.favorable_label, large)) | points
         answers, account = judgments.read()
         with dask_client(dask) as client, spinner(f"Tracing curves over {large.name}, read in blocks"):
-            curves = traced(large, None, answers, client=client, **_without_knobs(asked))
+            curves = trace_curves(large, None, answers, client=client, **_without_levels(settings))
         write_table(curves, out)
     else:
         task = TrainingData.read(people, judgments, learning)
         account = task.account
         print_import(account, as_json=as_json)
         with dask_client(dask) as client, finished_curves(out) as checkpoint, progress_bar("Points") as progress:
-            curves = traced(
-                task.people.features,
-                task.people.outcome,
+            curves = trace_curves(
+                task.features,
+                task.outcome,
                 task.judgments,
                 n_jobs=jobs,
                 checkpoint=checkpoint,
                 progress=progress,
                 sensitive_features=task.sensitive,
                 client=client,
-                **(asked | {"model": task.model()} if task.of_amounts else _without_knobs(task.settings | asked)),
+                **(points | {"model": task.model()} if task.of_amounts else _without_levels(task.settings | points)),
             )
         write_table(curves, out)
         checkpoint.unlink(missing_ok=True)
@@ -104,21 +107,13 @@ def frontier(
     echo(f"\n{len(curves)} points written to {out}.")
 
 
-def _without_knobs(settings: dict[str, Any]) -> dict[str, Any]:
+def _without_levels(settings: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if name not in {"gamma", "eta"}}
-
-
-def _points(gammas: str | None, etas: str | None, learning: LearningOptions) -> tuple[Fractions, Budgets]:
-    """Return the values of both; a knob that is not varied stays as in a fit, and gamma is varied if neither is."""
-    at_etas: Budgets = parse_option("--etas", fractions, etas) if etas is not None else (learning.eta.limit,)
-    if etas is not None and gammas is None:
-        return (learning.gamma,), at_etas
-    return parse_option("--gammas", fractions, "0:1:0.1" if gammas is None else gammas), at_etas
 
 
 @contextmanager
 def finished_curves(out: Path) -> Iterator[Path]:
-    """Keep finished curves beside the file to be written, for as long as it is not."""
+    """Keep finished curves beside the output until it is written."""
     checkpoint = out.with_name(f"{out.name}.checkpoint")
     if checkpoint.exists():
         note(f"Going on with the finished curves in {checkpoint}")
@@ -134,16 +129,16 @@ def finished_curves(out: Path) -> Iterator[Path]:
 
 
 def _holds_curves(checkpoint: Path) -> bool:
-    """Whether there is anything after the line that says which run it is."""
+    """Whether there is a curve after the line that identifies the run."""
     return checkpoint.exists() and len(checkpoint.read_bytes().splitlines()) > 1
 
 
 def _show(curves: "pd.DataFrame", by: str) -> None:
-    """The curve itself, or over all judges the least, middle and largest error at each point."""
-    knobs = [name for name in ("gamma", "eta") if len(curves[name].unique()) > 1] or ["gamma"]
-    headings = {name: name for name in knobs}
+    """Print the curve itself, or the least, middle and largest error over all judges at each point."""
+    levels = [name for name in ("gamma", "eta") if len(curves[name].unique()) > 1] or ["gamma"]
+    headings = {name: name for name in levels}
     if by == "panel":
-        print_frame(curves.head(_SHOWN), headings | _OF_PANEL)
+        print_frame(curves.head(_N_ROWS), headings | _OF_PANEL)
     else:
-        over_judges = curves.groupby(knobs, dropna=False)["error"].agg(["size", "min", "median", "max"]).reset_index()
-        print_frame(over_judges.head(_SHOWN), headings | _OVER_JUDGES)
+        over_judges = curves.groupby(levels, dropna=False)["error"].agg(["size", "min", "median", "max"]).reset_index()
+        print_frame(over_judges.head(_N_ROWS), headings | _OVER_JUDGES)

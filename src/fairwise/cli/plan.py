@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
-from fairwise.cli.options import with_option_groups
-from fairwise.cli.options.learning import BOUND_HELP, EXCESS_HELP
-from fairwise.cli.options.parsing import BudgetOption, budget, fraction, parse_option, sizes, typed_options
+from fairwise.cli.options import eta_option, fraction, gamma_option, parse_option, sizes, typed_options
 from fairwise.cli.terminal import Json, echo, print_frame, print_json, progress_bars
 from fairwise.errors import InputError
 
@@ -33,9 +31,9 @@ _ABOUT_COST = ("gamma", "eta", "favorable_label", "fits")
 _ABOUT_TALKING = ("persuasion", "returning")
 _BY_FORMULA = ("pairs", "wanted", "correlation", "rate")
 _BY_PLAYING = (*_ABOUT_COST, "seconds", *_ABOUT_TALKING)
-_NO_EXCESS = BudgetOption(0.0)
 _number = partial(Option, parser=fraction, metavar="NUMBER")
-_played = partial(Option, rich_help_panel="Playing a study")
+_PANEL = "Playing a study"
+_played = partial(Option, rich_help_panel=_PANEL)
 _LABEL = "The good outcome, as written in the file; needed where answers can be ordered."
 _Simulate = Annotated[
     Path | None, _played("--simulate", help="Play the study in this folder with simulated people.", metavar="DIR")
@@ -44,37 +42,32 @@ _Simulate = Annotated[
 
 @dataclass(frozen=True)
 class SimulationOptions:
-    """What is asked about a study that is played; of these, only a folder makes it so."""
+    """Options of a simulated study; only a folder asks for one."""
 
     simulate: _Simulate = None
-    favorable_label: Annotated[str | None, _played("--favorable-label", help=_LABEL, metavar="LABEL")] = None
-    gamma: Annotated[float, _played("--gamma", help=BOUND_HELP, parser=fraction, metavar="NUMBER")] = 0.1
-    eta: Annotated[BudgetOption, _played("--eta", help=EXCESS_HELP, parser=budget, metavar="NUMBER|none")] = _NO_EXCESS
-    fits: Annotated[int, _played("--fits", help="Simulated studies to learn from; 0 for none.", min=0)] = 5
-    seconds: Annotated[
-        float, _played("--seconds", help="Usual seconds for a pair.", min=0.1, max=3600, metavar="NUMBER")
-    ] = 10.0
+    favorable_label: Annotated[str | None, _played(help=_LABEL, metavar="LABEL")] = None
+    gamma: Annotated[float, gamma_option(_PANEL)] = 0.1
+    eta: Annotated[float | None, eta_option(_PANEL)] = 0
+    fits: Annotated[int, _played(help="Simulated studies to learn from; 0 for none.", min=0)] = 5
+    seconds: Annotated[float, _played(help="Usual seconds for a pair.", min=0.1, max=3600, metavar="NUMBER")] = 10.0
     persuasion: Annotated[
         float,
         _played(
-            "--persuasion",
-            help="Of arms: how often a reason shown changes an answer against it.",
-            parser=fraction,
-            metavar="NUMBER",
+            help="Of arms: how often a reason shown changes an answer against it.", parser=fraction, metavar="NUMBER"
         ),
     ] = 0.2
     returning: Annotated[
-        float, _played("--returning", help="Of a second round: who comes back.", parser=fraction, metavar="NUMBER")
+        float, _played(help="Of a second round: who comes back.", parser=fraction, metavar="NUMBER")
     ] = 0.8
 
     def talking_in(self, study: "StudyFolder", typed: frozenset[str]) -> bool:
         """Whether there are arms to compare; an error if something about them was asked."""
         from fairwise.auditing.arms_plan import silent_arm
 
-        asked = [name for name in _ABOUT_TALKING if name in typed]
-        if silent_arm(study) is None and asked:
+        options = [name for name in _ABOUT_TALKING if name in typed]
+        if silent_arm(study) is None and options:
             raise InputError(
-                f"{_option(asked[0])}: {study.path} has no second round with one arm that is shown no reasons, so "
+                f"{_option(options[0])}: {study.path} has no second round with one arm that is shown no reasons, so "
                 "there is no effect of talking to see"
             )
         return silent_arm(study) is not None
@@ -88,13 +81,13 @@ class SimulationOptions:
 
         if self.fits == 0:
             return None
-        asked = [name for name in _ABOUT_COST if name in typed]
+        options = [name for name in _ABOUT_COST if name in typed]
         file = study.path / OUTCOME
-        if not file.exists() and not asked:
+        if not file.exists() and not options:
             return None
         if not file.exists():
             raise InputError(
-                f"{_option(asked[0])}: {study.path} was made without --outcome, so what judgments cost cannot be told"
+                f"{_option(options[0])}: {study.path} was made without --outcome, so what judgments cost cannot be told"
             )
         outcome = study.outcome()
         if self.favorable_label is None and study.settings.answers == "four":
@@ -106,30 +99,27 @@ class SimulationOptions:
         label = None
         if self.favorable_label is not None:
             label = label_written(self.favorable_label, outcome, Source(str(file)), str(outcome.name))
-        return Cost(outcome, self.gamma, self.eta.limit, label, self.fits)
+        return Cost(outcome, self.gamma, self.eta, label, self.fits)
 
 
-@with_option_groups
 def plan(
     context: typer.Context,
     simulation: SimulationOptions,
     judges: Annotated[
         str | None,
         Option(
-            "--judges",
-            help="People to ask: 43, or 20,43,100; left out: as many as needed, or 43 with --simulate.",
-            metavar="SIZES",
+            help="People to ask: 43, or 20,43,100; left out: as many as needed, or 43 with --simulate.", metavar="SIZES"
         ),
     ] = None,
-    pairs: Annotated[str, Option("--pairs", help="Pairs for each of them: 50, or 10,50.", metavar="SIZES")] = "50",
-    wanted: Annotated[float, _number("--wanted", help="Half-width to reach.")] = 0.05,
-    correlation: Annotated[float, _number("--correlation", help="How alike answers of one judge are.")] = 0.1,
-    rate: Annotated[float, _number("--rate", help="The average expected; 0.5 is cautious.")] = 0.25,
-    confidence: Annotated[float, _number("--confidence", help="Of the interval.")] = 0.95,
+    pairs: Annotated[str, Option(help="Pairs for each of them: 50, or 10,50.", metavar="SIZES")] = "50",
+    wanted: Annotated[float, _number(help="Half-width to reach.")] = 0.05,
+    correlation: Annotated[float, _number(help="How alike answers of one judge are.")] = 0.1,
+    rate: Annotated[float, _number(help="The average expected; 0.5 is cautious.")] = 0.25,
+    confidence: Annotated[float, _number(help="Of the interval.")] = 0.95,
     simulations: Annotated[
-        int | None, Option("--simulations", help="Simulated studies per line: 2000, or 20 with --simulate.", min=0)
+        int | None, Option(help="Simulated studies per line: 2000, or 20 with --simulate.", min=0)
     ] = None,
-    seed: Annotated[int, Option("--seed", help="Of the simulated studies.", min=0)] = 0,
+    seed: Annotated[int, Option(help="Of the simulated studies.", min=0)] = 0,
     as_json: Json = False,
 ) -> None:
     """Tell how precise a study will be, and how many judges and pairs make it precise enough.
@@ -148,8 +138,8 @@ def plan(
     if simulation.simulate is not None:
         if simulations == 0:
             raise typer.BadParameter("0 studies cannot be played; give 1 or more.", param_hint="'--simulations'")
-        asked = {"n_studies": simulations or _DEFAULT_STUDIES, "confidence": confidence, "seed": seed}
-        _plan_played(simulation, simulation.simulate, typed, panel or _DEFAULT_JUDGES, asked, as_json=as_json)
+        run = {"n_studies": simulations or _DEFAULT_STUDIES, "confidence": confidence, "seed": seed}
+        _plan_played(simulation, simulation.simulate, typed, panel or _DEFAULT_JUDGES, run, as_json=as_json)
         return
     from fairwise.auditing import plan as planned
 
@@ -197,7 +187,7 @@ def _plan_played(
     folder: Path,
     typed: frozenset[str],
     panels: tuple[int, ...],
-    asked: dict[str, Any],
+    run: dict[str, Any],
     *,
     as_json: bool,
 ) -> None:
@@ -211,16 +201,16 @@ def _plan_played(
     study = StudyFolder.open(folder)
     cost = options.cost_of(study, typed)
     talking = options.talking_in(study, typed)
-    minutes = minutes_for(study.settings.pairs, options.seconds, seed=asked["seed"])
+    minutes = minutes_for(study.settings.pairs, options.seconds, seed=run["seed"])
     with progress_bars() as progress:
-        plan = simulate_study(study, study.people(), panels, cost=cost, progress=progress, **asked)
+        plan = simulate_study(study, study.people(), panels, cost=cost, progress=progress, **run)
         arms = None
         if talking:
             planted: dict[str, Any] = {"persuasion": options.persuasion, "returning": options.returning}
-            drawn = {"n_studies": asked["n_studies"], "seed": asked["seed"], "progress": progress}
+            drawn = {"n_studies": run["n_studies"], "seed": run["seed"], "progress": progress}
             arms = simulate_arms(study, study.people(), panels, **planted, **drawn)
     if not as_json:
-        show(study, plan, cost, minutes, options.seconds, asked["confidence"])
+        show(study, plan, cost, minutes, options.seconds, run["confidence"])
         if arms is not None:
             show_arms(arms, options.persuasion, options.returning)
         return
@@ -232,8 +222,8 @@ def _plan_played(
             "pairs": study.settings.pairs,
             "design": study.settings.mixture,
             "studies": plan.n_studies,
-            "confidence": asked["confidence"],
-            "seed": asked["seed"],
+            "confidence": run["confidence"],
+            "seed": run["seed"],
             "panels": plan.panels,
             "cost": None if cost is None else _cost_json(cost, plan),
             "arms": arms,

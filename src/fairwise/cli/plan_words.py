@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from fairwise.auditing.plan import PLANNING_WORDS
 from fairwise.cli.terminal import echo, heading, print_frame
 from fairwise.judgments.reliability import LEAST_JUDGES, LEAST_PAIRS
-from fairwise.numbers import counted, difference, setting
+from fairwise.numbers import counted, difference, in_100, rounded, setting
 from fairwise.simulation.respondent import PACE_SPREAD, THOUGHT_SPREAD
 from fairwise.study.folder import OUTCOME
 
@@ -169,8 +169,8 @@ def show_arms(arms: "pd.DataFrame", persuasion: float, returning: float) -> None
     heading("Will it be seen what talking does?")
     shown = arms.assign(
         returned=arms["returned"].round().astype(int),
-        effect=[f"{100 * effect:.1f} points" for effect in arms["effect"]],
-        half_width=["none" if isnan(width) else f"{100 * width:.1f} points" for width in arms["half_width"]],
+        effect=[f"{in_100(effect)} points" for effect in arms["effect"]],
+        half_width=["none" if isnan(width) else f"{in_100(width)} points" for width in arms["half_width"]],
         found=[_percent(share) for share in arms["found"]],
     )
     names = {"judges": "judges", "arm": "arm", "returned": "come back", "effect": "effect"}
@@ -185,12 +185,11 @@ def show_arms(arms: "pd.DataFrame", persuasion: float, returning: float) -> None
 
 
 def _percent(share: float) -> str:
-    return "none" if isnan(share) else f"{share:.0%}"
+    return "none" if isnan(share) else f"{rounded(100 * share, 0)}%"
 
 
 def _texts(numbers: "pd.Series[float]") -> list[str]:
-    """Two decimals, and no minus before zero."""
-    return ["none" if isnan(number) else f"{round(number, 2) + 0.0:.2f}" for number in numbers]
+    return ["none" if isnan(number) else f"{rounded(number, 2)}" for number in numbers]
 
 
 def _ranges(low: "pd.Series[float]", high: "pd.Series[float]") -> list[str]:

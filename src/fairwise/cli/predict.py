@@ -5,9 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Option
 
-from fairwise.cli.options import with_option_groups
-from fairwise.cli.options.parsing import names
-from fairwise.cli.options.people import IdColumn, NaValues, NumericColumns, PeoplePath
+from fairwise.cli.options import IdColumn, NaValues, NumericColumns, PeoplePath, names
 from fairwise.cli.terminal import TABLES, Json, check_target, echo, note, print_json, write_table
 from fairwise.numbers import quantity, record_number
 
@@ -15,24 +13,24 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@with_option_groups
 def predict(
-    model: Annotated[Path, Option("--model", help="Model made by fairwise fit: model.skops.")],
+    model: Annotated[Path, Option(help="Model made by fairwise fit: model.skops.")],
     people: PeoplePath,
     id: IdColumn,  # noqa: A002 - the option's name
-    out: Annotated[Path, Option("--out", help="Where to write id, score and label: .csv or .parquet.")],
+    out: Annotated[Path, Option(help="Where to write id, score and label: .csv or .parquet.")],
     draw: Annotated[
         Literal["independent", "shared"],
-        Option("--draw", help="Labels: one draw per person, or one for everyone, so that equal chances end alike."),
+        Option(help="Labels: one draw per person, or one for everyone, so that equal chances end alike."),
     ] = "independent",
     numeric: NumericColumns = "",
     na_values: NaValues = "",
     as_json: Json = False,
 ) -> None:
-    r"""Give people the scores of a model: the probability of label 1, and one label drawn with it.
+    r"""Give people the scores of a model: the probability of an outcome, and one outcome drawn with it.
 
-    Of more than two labels the score is how well a person is treated, and each label's probability is written, too;
-    of amounts it is the share of the range that is good for them, and the amount is written beside it.
+    Of two outcomes the probability is that of the second in sorted order. Of more than two the score is how well a
+    person is treated, and each label's probability is written, too; of amounts it is the share of the range that is
+    good for them, and the amount is written beside it.
     Columns that the model does not use, such as the outcome, may be there and are ignored.
 
     Example:
@@ -75,7 +73,7 @@ def predict(
         echo(f"score: how well each is treated, from 0 to 1 by the values of the labels; on average {mean:.3f}.")
         echo(f"probability …: of each of the {len(labels)} labels; label: one of them, drawn with these.")
         return
-    echo(f"score: the probability of {one!r} (label 1); on average {scores['score'].mean():.3f}.")
+    echo(f"score: the probability of {one!r}; on average {scores['score'].mean():.3f}.")
     how = "the same person always gets the same draw" if draw == "independent" else "one draw decides about everyone"
     echo(f"label: {zero!r} or {one!r}, drawn with that probability; {how}.")
 

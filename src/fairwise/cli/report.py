@@ -7,11 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from fairwise.cli.options import with_option_groups
-from fairwise.cli.options.judgments import JudgmentsOptions
-from fairwise.cli.options.learning import LearningOptions, TrainingData
-from fairwise.cli.options.parsing import names
-from fairwise.cli.options.people import PeopleOptions
+from fairwise.cli.options import JudgmentsOptions, names
 from fairwise.cli.terminal import (
     Json,
     check_folder,
@@ -23,6 +19,7 @@ from fairwise.cli.terminal import (
     spinner,
     write_output,
 )
+from fairwise.cli.training import LearningOptions, PeopleOptions, TrainingData
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,28 +30,26 @@ if TYPE_CHECKING:
     from fairwise.learning.estimator import PairwiseFairClassifier
 
 _PAGES = (".html", ".htm")
-_again = partial(Option, rich_help_panel="A second round")
+_second = partial(Option, rich_help_panel="A second round")
 _CURVE = ("judge", "gamma", "eta", "error")
 
 
 @dataclass(frozen=True)
 class SecondRoundOptions:
-    """What is told of people who were asked again."""
+    """Options for judges who were asked again."""
 
     second_round: Annotated[
-        bool, _again("--second-round", help="Also tell what people changed after they talked, by arm of --judges.")
+        bool, _second("--second-round", help="Also tell what people changed after they talked, by arm of --judges.")
     ] = False
-    control: Annotated[str | None, _again("--control", help="The arm to compare with, if not called control.")] = None
-    reasons: Annotated[
-        Path | None, _again("--reasons", help="Reasons shown: columns a, b and answer.", metavar="FILE")
-    ] = None
+    control: Annotated[str | None, _second(help="The arm to compare with, if not called control.")] = None
+    reasons: Annotated[Path | None, _second(help="Reasons shown: columns a, b and answer.", metavar="FILE")] = None
 
     def effects(self, task: TrainingData) -> "Effects | None":
-        """What people changed, if that is asked for."""
+        """Return what people changed, if that is asked for."""
         if not self.second_round:
-            given = [name for name in ("control", "reasons") if getattr(self, name) is not None]
-            if given:
-                raise InputError(f"--{given[0]}: is about a second round; give --second-round, too")
+            for name in ("control", "reasons"):
+                if getattr(self, name) is not None:
+                    raise InputError(f"--{name}: is about a second round; give --second-round, too")
             return None
         from fairwise.auditing import effects
         from fairwise.tables.files import read_table
@@ -63,45 +58,38 @@ class SecondRoundOptions:
         return effects(task.judgments, control=self.control, reasons=reasons)
 
 
-@with_option_groups
 def report(
     people: PeopleOptions,
     judgments: JudgmentsOptions,
     learning: LearningOptions,
-    again: SecondRoundOptions,
-    out: Annotated[Path, Option("--out", help="Where to write the report: report.html.")],
-    model: Annotated[Path | None, Option("--model", help="A model made before by fit, instead of fitting now.")] = None,
-    prices: Annotated[
-        Path | None, Option("--prices", help="What its judgments cost, made with it by fit: prices.parquet.")
-    ] = None,
-    frontier: Annotated[Path | None, Option("--frontier", help="Curves made before by frontier: frontier.csv.")] = None,
-    figures: Annotated[
-        Path | None, Option("--figures", help="Folder for the figures and their numbers as files, too.")
-    ] = None,
+    second_round: SecondRoundOptions,
+    out: Annotated[Path, Option(help="Where to write the report: report.html.")],
+    model: Annotated[Path | None, Option(help="A model made before by fit, instead of fitting now.")] = None,
+    prices: Annotated[Path | None, Option(help="What its judgments cost, made with it by fit: prices.parquet.")] = None,
+    frontier: Annotated[Path | None, Option(help="Curves made before by frontier: frontier.csv.")] = None,
+    figures: Annotated[Path | None, Option(help="Folder for the figures and their numbers as files, too.")] = None,
     held_out: Annotated[
         bool, Option("--held-out/--no-held-out", help="Measure on people left out, and compare with simpler models.")
     ] = True,
     groups: Annotated[
         str,
         Option(
-            "--groups",
             help="Columns whose groups to compare: race,sex. Default: those that look protected.",
             metavar="COLUMNS|none",
         ),
     ] = "",
     question: Annotated[
-        str | None, Option("--question", help="What the judges were asked: the text, or @file.", metavar="TEXT|@FILE")
+        str | None, Option(help="What the judges were asked: the text, or @file.", metavar="TEXT|@FILE")
     ] = None,
     design: Annotated[
-        str | None, Option("--design", help="How the pairs were chosen: the text, or @file.", metavar="TEXT|@FILE")
+        str | None, Option(help="How the pairs were chosen: the text, or @file.", metavar="TEXT|@FILE")
     ] = None,
-    unit: Annotated[str, Option("--unit", help="With --outcome-kind amount: what it is counted in, such as €.")] = "",
-    title: Annotated[str | None, Option("--title", help="Of the report.")] = None,
+    unit: Annotated[str, Option(help="With --outcome-kind amount: what it is counted in, such as €.")] = "",
+    title: Annotated[str | None, Option(help="Of the report.")] = None,
     simulated: Annotated[bool, Option("--simulated", help="Say that no real people were asked.")] = False,
-    language: Annotated[str, Option("--language", help="Of the report: en or de.")] = "en",
+    language: Annotated[str, Option(help="Of the report: en or de.")] = "en",
     case_details: Annotated[
-        bool,
-        Option("--case-details", help="Name ids of people and participants, and show columns of free text."),
+        bool, Option("--case-details", help="Name ids of people and participants, and show columns of free text.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -127,30 +115,30 @@ def report(
 
     if language not in languages():
         raise InputError(f"--language: no report in {language!r}; there are {', '.join(languages())}")
-    talked = again.effects(task)  # refused before the fit, too
+    changes = second_round.effects(task)  # refused before the fit, too
     compared = () if groups == "none" else names(groups)
-    task.people.columns(compared)  # refused before the fit if they are not there
+    task.columns(compared)  # refused before the fit if they are not there
     kept = None if model is None else _kept_model(model, prices, task)
     if curves is not None:  # refused before the fit if they are of something else
         _check_origin(curves, kept or task.model(), task, str(frontier))
     if kept is None:
         from fairwise.learning.solvers.progress import raise_interrupts
 
-        with spinner(f"Fitting {len(task.people.features)} people"), raise_interrupts():
+        with spinner(f"Fitting {len(task.features)} people"), raise_interrupts():
             fitted = task.fitted()
     else:
         fitted = kept
     used = [str(name) for name in fitted.feature_names_in_]
-    table = task.people.columns(tuple(dict.fromkeys((*used, *compared))))
-    if talked is not None and len(talked.judges):
-        talked = _with_learned(talked, fitted, task, used, compared)
+    table = task.columns(tuple(dict.fromkeys((*used, *compared))))
+    if changes is not None and len(changes.judges):
+        changes = _with_learned(changes, fitted, task, used, compared)
     errors = _held_out(fitted, table[used], task) if held_out else None
     with spinner("Writing the report"):
         content = findings(
             fitted,
             table,
             task.judgments,
-            outcome=task.people.outcome,
+            outcome=task.outcome,
             frontier=curves,
             groups=compared if groups else None,
             protected=[] if task.sensitive is None else [str(name) for name in task.sensitive.columns],
@@ -160,10 +148,10 @@ def report(
             unit=unit,
             simulated=simulated,
             held_out=errors,
-            effects=talked,
+            effects=changes,
         )
-        shown: dict[str, Any] = {"figures": figures, "language": language, "case_details": case_details}
-        write_output(out, lambda draft: write_report(content, draft, **shown))
+        format_options: dict[str, Any] = {"figures": figures, "language": language, "case_details": case_details}
+        write_output(out, lambda draft: write_report(content, draft, **format_options))
     if as_json:
         imported = None if task.account is None else task.account.as_json()
         print_json({"report": out, "figures": figures, "imported": imported})
@@ -172,14 +160,14 @@ def report(
 
 
 def _with_learned(
-    found: "Effects", model: "PairwiseFairClassifier", task: TrainingData, used: list[str], compared: tuple[str, ...]
+    changes: "Effects", model: "PairwiseFairClassifier", task: TrainingData, used: list[str], compared: tuple[str, ...]
 ) -> "Effects":
-    """What people changed, and what that does to the model; the gap is of groups of the one column to compare."""
+    """Add the effect on the model; the gap is between groups of the one column to compare."""
     from fairwise.jobs.talking import with_learned
 
-    group = task.people.columns(compared)[compared[0]] if len(compared) == 1 else None
+    group = task.columns(compared)[compared[0]] if len(compared) == 1 else None
     with spinner("Learning from the answers before and after"):
-        return with_learned(found, model, task.people.columns(tuple(used)), task.people.outcome, task.judgments, group)
+        return with_learned(changes, model, task.columns(tuple(used)), task.outcome, task.judgments, group)
 
 
 def _held_out(model: "PairwiseFairClassifier", people: "pd.DataFrame", task: TrainingData) -> "HeldOutErrors | None":
@@ -187,12 +175,12 @@ def _held_out(model: "PairwiseFairClassifier", people: "pd.DataFrame", task: Tra
     from fairwise.auditing import held_out_errors
     from fairwise.learning.solvers.progress import raise_interrupts
 
-    asked: dict[str, Any] = {"deterministic": hasattr(model, "derandomization_")}
+    settings: dict[str, Any] = {"deterministic": hasattr(model, "derandomization_")}
     if task.sensitive is not None:
-        asked["fit_params"] = {"sensitive_features": task.sensitive}
+        settings["fit_params"] = {"sensitive_features": task.sensitive}
     try:
         with spinner("Measuring on people left out"), raise_interrupts():
-            return held_out_errors(model, people, task.people.outcome, task.judgments, **asked)
+            return held_out_errors(model, people, task.outcome, task.judgments, **settings)
     except InputError as error:
         note(f"Nothing is measured on people left out: {error}")
         return None
@@ -223,8 +211,8 @@ def _curves(path: Path) -> "pd.DataFrame":
     for name in ("gamma", "eta", "error"):
         cells = curves[name]
         curves[name] = pd.to_numeric(cells, errors="coerce").astype(float)
-        odd = curves[name].isna() & (cells.notna() | (name != "eta"))  # without a budget there is no eta
-        source.refuse(odd.to_numpy(dtype=bool), name, cells.where(cells.notna(), None), "is not a number")
+        is_wrong = curves[name].isna() & (cells.notna() | (name != "eta"))  # without a budget there is no eta
+        source.refuse(is_wrong.to_numpy(dtype=bool), name, cells.where(cells.notna(), None), "is not a number")
     return curves
 
 
@@ -237,27 +225,23 @@ def _check_origin(curves: "pd.DataFrame", model: "PairwiseFairClassifier", task:
             f"{source}: does not say in a column {COLUMN} which people, judgments and settings it was made from,"
             " so it may be about others. Trace it again with fairwise frontier"
         )
-    columns = getattr(model, "feature_names_in_", task.people.features.columns)
-    people = task.people.columns(tuple(map(str, columns)))
-    made_from = Provenance.of(people, task.people.outcome, task.judgments, model.get_params(deep=False))
-    refuse_other_origin(curves, made_from, source)
+    columns = getattr(model, "feature_names_in_", task.features.columns)
+    people = task.columns(tuple(map(str, columns)))
+    origin = Provenance.of(people, task.outcome, task.judgments, model.get_params(deep=False))
+    refuse_other_origin(curves, origin, source)
 
 
 def _kept_model(path: Path, prices: Path | None, task: TrainingData) -> "PairwiseFairClassifier":
     """Return the model in the file, of which every column must be there."""
     kept: PairwiseFairClassifier = type(task.model()).load(path, prices=prices)
-    if not _has_prices(kept):
+    try:
+        has_prices = len(kept.prices_.columns) > 0
+    except InputError:
+        has_prices = False
+    if not has_prices:
         raise InputError(
             f"{path}: a report needs what each judgment costs, which no model file holds. Make them with fairwise fit "
             "--out … --prices prices.parquet and give both here, or leave out --model to fit now"
         )
-    task.people.columns(tuple(map(str, kept.feature_names_in_)))
+    task.columns(tuple(map(str, kept.feature_names_in_)))
     return kept
-
-
-def _has_prices(model: "PairwiseFairClassifier") -> bool:
-    """Return whether the model was loaded with its prices."""
-    try:
-        return bool(len(model.prices_.columns))
-    except InputError:
-        return False

@@ -1,6 +1,5 @@
 """``fairwise study``: making a study, checking and reopening its archive, deleting what is kept for a time only."""
 
-from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -9,14 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from typer import Argument, Option
 
-from fairwise.cli.error_handling import debuggable
-from fairwise.cli.operators import operator
-from fairwise.cli.options.decisions import AmountBetter, AmountRange, AmountUnit, KindOption, LabelValues, decided
-from fairwise.cli.options.parsing import mixture, names, parse_option
-from fairwise.cli.options.people import IdColumn, NaValues, NumericColumns, PeoplePath, note_doubts
-from fairwise.cli.options.study import DatabaseOption, NewDatabaseOption, StudyArgument, study_store
-from fairwise.cli.recruitment import ids, links, participants, room
-from fairwise.cli.terminal import Json, check_folder, echo, note, print_json, spinner
+from fairwise.cli.decisions import AmountBetter, AmountRange, AmountUnit, KindOption, LabelValues, decided
+from fairwise.cli.options import (
+    DatabaseOption,
+    IdColumn,
+    NaValues,
+    NumericColumns,
+    PeoplePath,
+    StudyArgument,
+    mixture,
+    names,
+    parse_option,
+    study_store,
+)
+from fairwise.cli.terminal import Json, echo, note, print_json
+from fairwise.cli.training import note_doubts
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,22 +31,14 @@ if TYPE_CHECKING:
 
 _text_option = partial(Option, rich_help_panel="What participants read")
 
-study = typer.Typer(
-    name="study",
-    help="Make a study in which participants compare pairs of people.\n\n"
-    "Example: fairwise study new my-study --people people.csv --id id --show sex,age",
-)
-
 
 def new(
     folder: Annotated[Path, Argument(metavar="DIR", help="Folder to make; it must not exist, or be empty.")],
     people: PeoplePath,
     id_column: IdColumn,
-    show: Annotated[
-        str, Option("--show", help="Columns that participants see, in this order: sex,age.", metavar="COLUMNS")
-    ],
+    show: Annotated[str, Option(help="Columns that participants see, in this order: sex,age.", metavar="COLUMNS")],
     outcome: Annotated[
-        str | None, Option("--outcome", help="Column to predict later; kept in a file of its own, never shown.")
+        str | None, Option(help="Column to predict later; kept in a file of its own, never shown.")
     ] = None,
     outcome_kind: KindOption = None,
     label_values: LabelValues = None,
@@ -49,58 +47,43 @@ def new(
     amount_better: AmountBetter = "more",
     pairs: Annotated[
         int | None,
-        Option(
-            "--pairs",
-            help="Pairs for each participant; 50, or the sum if the design names uniform ones.",
-            min=1,
-            max=1000,
-        ),
+        Option(help="Pairs for each participant; 50, or the sum if the design names uniform ones.", min=1, max=1000),
     ] = None,
     design: Annotated[
-        str | None,
-        Option("--design", help='Kinds of pairs: "28 uniform, 6 anchors, 5 repeats, 10 active".', metavar="KINDS"),
+        str | None, Option(help='Kinds of pairs: "28 uniform, 6 anchors, 5 repeats, 10 active".', metavar="KINDS")
     ] = None,
     strata: Annotated[
-        str | None,
-        Option("--strata", help="Columns by which stratified pairs are balanced: sex,race.", metavar="COLUMNS"),
+        str | None, Option(help="Columns by which stratified pairs are balanced: sex,race.", metavar="COLUMNS")
     ] = None,
     scores: Annotated[
         Path | None,
         Option(
-            "--scores",
             help="For active pairs: scores of a current model, with columns id and score (.csv or .parquet); pairs "
-            "about which it would break the likely answer are then asked more often.",
+            "about which it would break the likely answer are then asked more often."
         ),
     ] = None,
     favorable_label: Annotated[
-        Literal["0", "1"] | None,
-        Option("--favorable-label", help="Whether label 1 or 0 is good; needed with --scores, if there are two."),
+        Literal["0", "1"] | None, Option(help="Whether label 1 or 0 is good; needed with --scores, if there are two.")
     ] = None,
     pictures: Annotated[
         str | None,
         Option(
-            "--pictures",
             help="A column of --show that names picture files in the folder images beside the people, and the column "
             "that says in words what each shows: photo=photo_text.",
             metavar="COLUMN=WORDS",
         ),
     ] = None,
     seed: Annotated[
-        int | None,
-        Option("--seed", help="Decides who is shown which pairs and comes to which arm; drawn if left out.", min=0),
+        int | None, Option(help="Decides who is shown which pairs and comes to which arm; drawn if left out.", min=0)
     ] = None,
     answers: Annotated[
-        Literal["four", "two"], Option("--answers", help="All four answers, or only same and no_constraint.")
+        Literal["four", "two"], Option(help="All four answers, or only same and no_constraint.")
     ] = "four",
-    languages: Annotated[
-        str, _text_option("--languages", help="Languages to choose from, the study's own first: en,de.")
-    ] = "en",
-    title: Annotated[str | None, _text_option("--title", help="Name of the study.")] = None,
-    treated_well: Annotated[
-        str | None, _text_option("--treated-well", help="The favourable outcome in words: being released.")
-    ] = None,
-    question: Annotated[str | None, _text_option("--question", help="What is asked about every pair.")] = None,
-    contact: Annotated[str, _text_option("--contact", help="Whom participants may write to.")] = "",
+    languages: Annotated[str, _text_option(help="Languages to choose from, the study's own first: en,de.")] = "en",
+    title: Annotated[str | None, _text_option(help="Name of the study.")] = None,
+    treated_well: Annotated[str | None, _text_option(help="The favourable outcome in words: being released.")] = None,
+    question: Annotated[str | None, _text_option(help="What is asked about every pair.")] = None,
+    contact: Annotated[str, _text_option(help="Whom participants may write to.")] = "",
     numeric: NumericColumns = "",
     na_values: NaValues = "",
     as_json: Json = False,
@@ -122,39 +105,35 @@ def new(
             raise InputError('--strata: there are no stratified pairs; add them to --design, such as "10 stratified"')
         kinds["strata"] = names(strata)
     columns = names(show)
-    shown, _, words = (pictures or "").partition("=")
-    if pictures is not None and (shown not in columns or not words):
+    picture, _, words = (pictures or "").partition("=")
+    if pictures is not None and (picture not in columns or not words):
         raise InputError(f"--pictures {pictures}: needed: a column of --show and the column with its words, photo=text")
-    needed = [*columns, *(name for name in (outcome, words) if name)]
-    file = PeopleFile.read(
-        people,
-        id_column,
-        *(name for name in needed if name != id_column),
-        numeric=names(numeric),
-        na_values=names(na_values),
-    )
+    needed = [name for name in (*columns, outcome, words) if name and name != id_column]
+    file = PeopleFile.read(people, id_column, *needed, numeric=names(numeric), na_values=names(na_values))
     note_doubts(file, file.features(only=[name for name in columns if name != id_column]))
-    texts = {"title": title, "treated_well": treated_well, "question": question, "pairs": pairs}
-    codes = names(languages)
-    choices: dict[str, object] = {"answers": answers, "contact": contact, "design": kinds, "languages": codes}
-    choices |= {"pictures": {shown: words}} if words else {}
-    choices |= {} if seed is None else {"seed": seed}
-    about = decided(outcome_kind, label_values, amount_range, amount_unit, amount_better)
-    choices |= about
-    choices |= {name: value for name, value in texts.items() if value is not None}
-    made = new_study(
-        folder, file, columns, choices, outcome=outcome, scores=_read_scores(scores, favorable_label, two=not about)
-    )
+    decisions = decided(outcome_kind, label_values, amount_range, amount_unit, amount_better)
+    optional = {"seed": seed, "title": title, "treated_well": treated_well, "question": question, "pairs": pairs}
+    choices = {
+        "answers": answers,
+        "contact": contact,
+        "design": kinds,
+        "languages": names(languages),
+        **({"pictures": {picture: words}} if words else {}),
+        **decisions,
+        **{name: value for name, value in optional.items() if value is not None},
+    }
+    scores_file = _read_scores(scores, favorable_label, two=not decisions)
+    study = new_study(folder, file, columns, choices, outcome=outcome, scores=scores_file)
     if as_json:
-        print_json(_account(made, outcome))
+        print_json(_study_json(study, outcome))
     else:
-        _print_summary(made)
-    if treated_well is None and not about:
+        _print_summary(study)
+    if treated_well is None and not decisions:
         note(f'What "treated well" means is written in general words; say what it is here in {folder / "study.toml"}.')
 
 
 def _read_scores(path: Path | None, favorable_label: str | None, *, two: bool) -> "GivenScores | None":
-    """Probabilities of label 1 where there are two labels; otherwise how well each person is treated."""
+    """Read probabilities of label 1 where there are two labels; otherwise how well each person is treated."""
     if two and (path is None) != (favorable_label is None):
         raise typer.BadParameter(
             "--scores (probabilities of label 1) and --favorable-label (which label is good) need each other."
@@ -173,104 +152,37 @@ def _read_scores(path: Path | None, favorable_label: str | None, *, two: bool) -
     )
 
 
-def _account(made: "StudyFolder", outcome: str | None) -> dict[str, object]:
+def _study_json(study: "StudyFolder", outcome: str | None) -> dict[str, object]:
     return {
-        "folder": str(made.path),
-        "people": len(made.cards),
-        "columns": [column.name for column in made.settings.columns],
-        "pairs": made.settings.pairs,
-        "design": made.settings.mixture,
-        "differing_pairs": len(made.pairs),
+        "folder": str(study.path),
+        "people": len(study.cards),
+        "columns": [column.name for column in study.settings.columns],
+        "pairs": study.settings.pairs,
+        "design": study.settings.mixture,
+        "differing_pairs": len(study.pairs),
         "outcome": outcome,
-        "outcome_kind": made.settings.outcome_kind,
-        "to_fill_in": made.unfinished,
-        "fingerprint": made.fingerprint,
+        "outcome_kind": study.settings.outcome_kind,
+        "to_fill_in": study.unfinished,
+        "fingerprint": study.fingerprint,
     }
 
 
-def _print_summary(made: "StudyFolder") -> None:
-    columns, people = ", ".join(column.label for column in made.settings.columns), len(made.cards)
-    pairs = f"{made.settings.pairs} pair{'s' * (made.settings.pairs > 1)}"
-    echo(f"Made {made.path}: {pairs} for each participant, from {people} people ({columns}).")
-    if made.settings.tiers:
-        echo(f"What is decided, from best to worst: {'; '.join(' / '.join(tier) for tier in made.settings.tiers)}.")
-    kinds = made.settings.mixture
+def _print_summary(study: "StudyFolder") -> None:
+    columns, people = ", ".join(column.label for column in study.settings.columns), len(study.cards)
+    pairs = f"{study.settings.pairs} pair{'s' * (study.settings.pairs > 1)}"
+    echo(f"Made {study.path}: {pairs} for each participant, from {people} people ({columns}).")
+    if study.settings.tiers:
+        echo(f"What is decided, from best to worst: {'; '.join(' / '.join(tier) for tier in study.settings.tiers)}.")
+    kinds = study.settings.mixture
     if len(kinds) > 1:
         echo(f"The pairs are {', '.join(f'{number} {kind}' for kind, number in kinds.items())}.")
     echo("")
     echo("Next:")
-    echo(f"1. Fill in what is marked [FILL IN: …] in {made.path / 'consent.md'} and {made.path / 'task.md'}.")
-    echo(f"2. Look through the settings in {made.path / 'study.toml'}: labels, units, the words of the answers.")
-    echo(f"3. fairwise serve {made.path}")
-    for code in made.settings.languages[1:]:
+    echo(f"1. Fill in what is marked [FILL IN: …] in {study.path / 'consent.md'} and {study.path / 'task.md'}.")
+    echo(f"2. Look through the settings in {study.path / 'study.toml'}: labels, units, the words of the answers.")
+    echo(f"3. fairwise serve {study.path}")
+    for code in study.settings.languages[1:]:
         echo(f"The same in another language: study.{code}.toml, consent.{code}.md and task.{code}.md, to be completed.")
-
-
-_Bundle = Annotated[Path, Argument(metavar="BUNDLE", help="An archive made by: fairwise export --bundle.")]
-
-
-def verify(bundle: _Bundle, as_json: Json = False) -> None:
-    """Check a bundle: nothing changed or added, every pair as the seed asks for, every answer one that could be given.
-
-    Example:
-
-    fairwise study verify my-study.zip
-    """
-    from fairwise.archive.verify import verify_bundle
-
-    with spinner("Checking the bundle"):
-        contents = verify_bundle(bundle)
-    if as_json:
-        print_json({"bundle": bundle, **asdict(contents)})
-        return
-    echo(f"{bundle} is in order. It was made with Fairwise {contents.fairwise}.")
-    echo(f"Participants  {contents.participants}, of whom {contents.finished} finished")
-    echo(f"Pairs shown   {contents.pairs}, each as the seed asks for")
-    if contents.excluded:
-        echo(f"Excluded      {contents.excluded} of the participants, by an operator; their answers are in it")
-    if contents.active:
-        echo(f"Active pairs  {contents.active}, each chosen again with the same result")
-    echo(f"Answers       {contents.answers}, and {contents.versions - contents.answers} earlier versions of them")
-    if contents.arms:
-        echo(f"Arms          {contents.arms} of the participants are in one, each drawn again with the same result")
-    if contents.arms_kept:
-        echo(f"Arms kept     {contents.arms_kept} began again under the same ID of the panel and stayed in their arm")
-    if contents.ballots:
-        echo(f"Ballots       {contents.ballots} in votes that have ended, each as the rule of its vote allows")
-    if contents.without_text:
-        echo(f"Consent       {contents.without_text} of the participants agreed to a consent text that is not in it")
-    if contents.coarse:
-        echo("Coarse        days in the place of times, whole seconds of thinking, and nothing that anyone wrote")
-    echo("This proves that the bundle agrees with itself, not that nobody made it up.")
-    if contents.active:
-        echo("Nor that the models that chose active pairs follow from the answers: those who withdrew are missing.")
-    echo("Not checked, as nothing else in it says so: when it was made, and by which version of Fairwise.")
-
-
-def reopen(
-    bundle: _Bundle,
-    folder: Annotated[Path, Argument(metavar="DIR", help="Folder to make; must not be there.")],
-    database: NewDatabaseOption = None,
-    as_json: Json = False,
-) -> None:
-    """Make a study of a bundle again, with all its answers; links, panels' ids and rooms are in no bundle.
-
-    Example:
-
-    fairwise study reopen my-study.zip my-study-again
-    """
-    from fairwise.archive.restore import reopen_bundle
-    from fairwise.store.places import database_of
-
-    check_folder(folder.parent)
-    with spinner("Opening the bundle"):
-        reopened = reopen_bundle(bundle, folder, database_of(folder, database))
-    if as_json:
-        print_json(
-            {"bundle": bundle, "study": folder, "participants": reopened.participants, "answers": reopened.answers}
-        )
-        return
-    echo(f"{folder} is a study with {reopened.participants} participants and {reopened.answers} answers.")
 
 
 def forget(
@@ -280,8 +192,7 @@ def forget(
         bool, Option("--clock-is-right", help="Believe the clock, though it is weeks off from when it was last seen.")
     ] = False,
     panel_id: Annotated[
-        str | None,
-        Option("--panel-id", help="Delete the experiment group kept for this ID of the panel.", metavar="ID"),
+        str | None, Option(help="Delete the experiment group kept for this ID of the panel.", metavar="ID")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -303,14 +214,14 @@ def forget(
     from fairwise.study.folder import StudyFolder
     from fairwise.study.recruitment import Keys
 
-    opened, where = StudyFolder.open(folder), database_of(folder, database)
-    settings, days, arm_forgotten = opened.settings, opened.settings.retention_days, False
+    study, address = StudyFolder.open(folder), database_of(folder, database)
+    settings, days, is_arm_forgotten = study.settings, study.settings.retention_days, False
     with study_store(folder, database, none_means="nobody has answered yet") as store:
         tidy_fits(folder, store)
         if panel_id is not None:
-            mark = Keys(opened.secret).group_mark(settings.recruitment.panel, panel_id)
-            arm_forgotten = store.change_now(partial(forget_arm, mark=mark))
-        done = forget_in_time(settings, store, where, clock_is_right=clock_is_right)
+            mark = Keys(study.secret).group_mark(settings.recruitment.panel, panel_id)
+            is_arm_forgotten = store.change_now(partial(forget_arm, mark=mark))
+        done = forget_in_time(settings, store, address, clock_is_right=clock_is_right)
     if not days and done.cleaned is None and panel_id is None:
         raise InputError(f"{folder / 'study.toml'}: retention_days is 0, so everything is kept")
     if done.cleaned is False:
@@ -327,17 +238,11 @@ def forget(
         )
     if as_json:
         numbers = {"rows": done.rows, "cleaned": done.cleaned, "days_off": done.days_off}
-        numbers |= {"arm_forgotten": arm_forgotten}
-        print_json({"study": str(folder), "retention_days": days, **numbers})
+        print_json({"study": folder, "retention_days": days, **numbers, "arm_forgotten": is_arm_forgotten})
         return
     if panel_id is not None:
-        echo("The group kept for this ID is deleted." if arm_forgotten else "No group is kept for this ID.")
+        echo("The group kept for this ID is deleted." if is_arm_forgotten else "No group is kept for this ID.")
     if days and done.days_off <= 0:
         echo(f"Older than {days} days: texts or names in {done.rows} rows were deleted.")
     if done.cleaned:
         echo("What was deleted is out of the files of the database as well.")
-
-
-for command in (new, links, room, ids, participants, forget, verify, reopen):
-    study.command()(debuggable(command))
-study.add_typer(operator)

@@ -1,4 +1,4 @@
-"""What commands print and write: answers on stdout, everything on the way there on stderr, and whole files."""
+"""Output of commands: answers on stdout, notes and progress on stderr, and whole files."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def spinner(what: str) -> Iterator[Callable[[str], None]]:
 
 
 def _progress(*columns: ProgressColumn) -> Progress:
-    """On stderr, if that is a terminal, and gone when done."""
+    """Show progress on stderr, if that is a terminal, until it is done."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -153,8 +153,8 @@ def check_target(path: Path, endings: tuple[str, ...], inputs: Iterable[Path | N
     if path.is_dir():
         raise InputError(f"{path}: is a folder; give the name of a file")
     check_folder(path.parent)
-    for given in inputs:
-        if given is not None and path.exists() and given.exists() and path.samefile(given):
+    for file in inputs:
+        if file is not None and path.exists() and file.exists() and path.samefile(file):
             raise InputError(f"{path}: is also an input and would be overwritten; choose another name")
 
 

@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
-from fairwise.judgments.table import AFFECTED, SIMULATED
+from fairwise.judgments.validation import AFFECTED, SIMULATED
 from fairwise.store.arm_tables import SecondRound, finished_second_round, silent_arm
 from fairwise.store.export import judge_name, judges, judgments, who_answered
 from fairwise.store.jobs import Job, note_participants
@@ -24,7 +24,7 @@ from fairwise.study.design import Amount, Arm, Decision, OutcomeWords
 from fairwise.study.fit_choices import FitChoices
 from fairwise.study.folder import StudyFolder
 from fairwise.study.settings import StudySettings
-from fairwise.tables.files import read_parquet
+from fairwise.tables.files import read_parquet, with_dates
 from fairwise.tables.output import write_whole
 from fairwise.tables.rows import text_of
 
@@ -119,7 +119,7 @@ def read_fit_data(job: Job, folder: Path, store: Store, kept: Path) -> FitData:
             raise InputError(_NOBODY_LEFT if job.restarts else _NO_ANSWER)
         names = set(map(judge_name, numbers))
         store.read_now(lambda connection: _keep(connection, settings, about, names, kept, again))
-    people = study.people()
+    people = with_dates(study.people())  # as `fairwise fit` reads them
     words = {relation.name: relation.words for relation in about.relations}
     relations = read_parquet(kept / _RELATIONS).to_pandas().set_index("judge").replace({"relation": words})
     asked = {f"{PREFIX}{question.name}": question.words for question in about.questions}

@@ -24,11 +24,13 @@ def score(model_file: Path, person: dict[str, Any], labels: dict[str, str], lang
     from fairwise.learning.any_model import load_model
     from fairwise.learning.regressor import PairwiseFairRegressor
     from fairwise.reporting.words import words_in
+    from fairwise.tables.files import with_dates
     from fairwise.tables.rows import text_of
 
     model = load_model(model_file)
     words = words_in(language)
-    table = pd.DataFrame([person], index=["this person"])
+    dates = model.columns_.index[model.columns_["kind"] == "date"]
+    table = with_dates(pd.DataFrame([person], index=["this person"]), dates)
     if isinstance(model, PairwiseFairRegressor):
         told = model.rules_.for_people(labels).in_language(words.translate, words.language.decimal)
         given = model.explain(table, told)

@@ -23,7 +23,10 @@ from fairwise.judgments.files import (
     write_judgments,
 )
 from fairwise.judgments.validation import (
+    AFFECTED,
     REQUIRED,
+    SIMULATED,
+    YES_OR_NO,
     By,
     CheckedTable,
     JudgeAttributes,
@@ -47,11 +50,6 @@ if TYPE_CHECKING:
 Records: TypeAlias = pd.DataFrame | IntoDataFrame | Sequence[Mapping[str, Any]] | Mapping[str, Sequence[Any]]
 
 MEASURED_ONLY = (PairDesign.REPEAT.value, PairDesign.CHECK.value)
-
-SIMULATED, AFFECTED = "simulated", "affected"
-"""Attributes of judges, yes or no: whether they are programs, and whether such decisions affect them."""
-
-_YES_OR_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 
 
 class Judgments:
@@ -211,7 +209,7 @@ class Judgments:
     def _marks(self, attribute: str) -> dict[Any, bool | None]:
         attributes = self._checked.judge_attributes
         cells = attributes[attribute].dropna() if attribute in attributes else pd.Series(dtype=object)
-        return {judge: _YES_OR_NO.get(text_of(cell).casefold()) for judge, cell in cells.items()}
+        return {judge: YES_OR_NO.get(text_of(cell).casefold()) for judge, cell in cells.items()}
 
     @property
     def has_ordered(self) -> bool:

@@ -15,7 +15,16 @@ from numpy.typing import NDArray
 from fairwise.errors import InputError, JudgmentsError, TableError, cut, quote, some
 from fairwise.judgments.answer import Answer, PairDesign
 from fairwise.tables.columns import has_ids, indexed_by, make_of, to_pandas
-from fairwise.tables.rows import PeopleIds, RowErrors, Source, did_you_mean, encode, integers_or_texts, is_integer
+from fairwise.tables.rows import (
+    PeopleIds,
+    RowErrors,
+    Source,
+    did_you_mean,
+    encode,
+    integers_or_texts,
+    is_integer,
+    text_of,
+)
 
 Mask: TypeAlias = NDArray[np.bool_]
 People: TypeAlias = pd.DataFrame | NDArray[Any]
@@ -340,6 +349,11 @@ def _check_unique(key: pd.DataFrame, rows: pd.DataFrame, judge: pd.Series, sourc
 
 _ATTRIBUTES = "judge_attributes"
 
+SIMULATED, AFFECTED = "simulated", "affected"
+"""Attributes of judges, yes or no: whether they are programs, and whether such decisions affect them."""
+
+YES_OR_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+
 
 def match(attributes: JudgeAttributes | None, judge: pd.Series) -> pd.DataFrame:
     """Return one row for every judge, sorted, with missing values without attributes.
@@ -362,7 +376,13 @@ def match(attributes: JudgeAttributes | None, judge: pd.Series) -> pd.DataFrame:
     strangers = listed.difference(pd.Index(texts_of_judges), sort=False)
     if len(strangers):
         raise JudgmentsError(f"{_ATTRIBUTES}: judges who gave no answer: {some(strangers)}; there are {some(judges)}")
-    return table.set_axis(listed, axis="index").reindex(texts_of_judges).set_axis(judges, axis="index")
+    table = table.set_axis(listed, axis="index")
+    for name, cell in (table[SIMULATED].dropna() if SIMULATED in table else pd.Series(dtype=object)).items():
+        if text_of(cell).casefold() not in YES_OR_NO:
+            raise JudgmentsError(
+                f"{_ATTRIBUTES}: {SIMULATED} is {quote(cell)} for judge {quote(name)}; allowed: yes or no"
+            )
+    return table.reindex(texts_of_judges).set_axis(judges, axis="index")
 
 
 def _attribute_table(attributes: JudgeAttributes) -> pd.DataFrame:

@@ -46,7 +46,7 @@ def frontier_figure(findings: Findings, words: Words, *, named: bool) -> Drawing
 
     title = words.translate("Error of the model as {symbol} varies").format(symbol=_KNOB[curve.knob][1])
     description = _frontier_description(findings, curve, words)
-    return draw("frontier", title, description, height=300, simulated=findings.simulated, paint=paint, words=words)
+    return draw("frontier", title, description, height=300, panel=findings.panel, paint=paint, words=words)
 
 
 def draw_frontier(
@@ -201,7 +201,7 @@ def judges_figure(findings: Findings, words: Words, *, named: bool) -> Drawing |
     )
     title = words.translate("What each participant gets")
     height = 75 + 19 * len(asking) if named else 340
-    return draw("judges", title, description, height=height, simulated=findings.simulated, paint=paint, words=words)
+    return draw("judges", title, description, height=height, panel=findings.panel, paint=paint, words=words)
 
 
 def asking_judges(by_judge: pd.DataFrame) -> pd.DataFrame:
@@ -298,7 +298,7 @@ def lorenz_figure(findings: Findings, words: Words) -> Drawing | None:
         if has_any(curve)
     )
     title = words.translate("How unevenly price and excess are spread over the pairs")
-    return draw("lorenz", title, description, height=300, simulated=findings.simulated, paint=paint, words=words)
+    return draw("lorenz", title, description, height=300, panel=findings.panel, paint=paint, words=words)
 
 
 def draw_spread(axes: Axes, spread: dict[str, pd.DataFrame], words: Words = ENGLISH, **line: Any) -> list[Tooltip]:

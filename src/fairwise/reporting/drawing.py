@@ -8,7 +8,7 @@ import textwrap
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import matplotlib as mpl
@@ -20,6 +20,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from fairwise.reporting.words import ENGLISH, Words, printable
+
+if TYPE_CHECKING:
+    from fairwise.auditing.panel import Panel
 
 # The colours of figures: each has a role, and the page gives the role another value in the dark.
 
@@ -124,15 +127,18 @@ def draw(
     description: str,
     *,
     height: float,
-    simulated: bool,
+    panel: Panel | None = None,
+    simulated: bool = False,
     paint: Callable[[Figure], list[Tooltip]],
     words: Words = ENGLISH,
 ) -> Drawing:
     """Let ``paint`` fill a figure and say which of its points carry values."""
-    notice = words.translate("Simulated people: no real person was asked")
-    if simulated:
+    notice = "" if panel is None else words.some_simulated(panel.n_simulated, panel.n_judges)
+    if simulated or (panel is not None and panel.all_simulated):
+        notice = words.translate("Simulated people: no real person was asked")
         title = words.translate("{title} (simulated people)").format(title=title)
-        description = f"{notice}. {description}"
+    if notice:
+        description = f"{notice.removesuffix('.')}. {description}"
     style: Any = _STYLE | {"svg.hashsalt": name}  # ids that depend on the figure alone
     with warnings.catch_warnings(), mpl.rc_context(style):
         # A name in a script that the measuring font lacks: the browser has another font for it.
@@ -143,7 +149,7 @@ def draw(
         points = paint(figure)
         for axes in figure.axes:
             axes.patch.set_visible(False)
-        if simulated:
+        if notice:
             figure.supxlabel(notice, fontsize=9.5, color=WARM, x=0.01, ha="left")
         figure.draw_without_rendering()
         marks = [_mark(point, height) for point in points]

@@ -105,7 +105,7 @@ def message_figure(findings: Findings, words: Words) -> Drawing:
         told.name,
         f"{description}.",
         height=height,
-        simulated=findings.simulated,
+        panel=findings.panel,
         paint=paint,
         words=words,
     )
@@ -176,7 +176,7 @@ def wishes_figure(findings: Findings, words: Words) -> Drawing | None:
         say("What was asked for, and what is done"),
         f"{description}.",
         height=110 + 22 * len(bars) + 12 * len(counts),
-        simulated=findings.simulated,
+        panel=findings.panel,
         paint=paint,
         words=words,
     )
@@ -216,7 +216,7 @@ def kinds_figure(findings: Findings, words: Words) -> Drawing | None:
         words.translate("What is followed, by who asked"),
         "; ".join(f"{name}: {words.percent(share, 0)}" for name, share in shares) + ".",
         height=90 + sum(26 + 13 * name.count("\n") for name in names),
-        simulated=findings.simulated,
+        panel=findings.panel,
         paint=paint,
         words=words,
     )
@@ -275,7 +275,7 @@ def gains_figure(findings: Findings, words: Words, measure: str) -> Drawing | No
         _measure_words(findings, measure, words),
         f"{description}.",
         height=100 + sum(25 + 12 * name.count("\n") for name, _ in rows),
-        simulated=findings.simulated,
+        panel=findings.panel,
         paint=paint,
         words=words,
     )

@@ -21,7 +21,7 @@ import pandas as pd
 from markupsafe import Markup, escape
 
 from fairwise import templates
-from fairwise.auditing.findings import Findings, Headline
+from fairwise.auditing.findings import Findings
 from fairwise.auditing.intervals import LEAST_JUDGES, LEAST_PAIRS
 from fairwise.errors import InputError
 from fairwise.languages import marked
@@ -99,7 +99,7 @@ def render(
         annex=ANNEX if findings.effects is None else (*ANNEX, TALKING),
         words=words,
         simulated=findings.simulated,
-        notice=_some_simulated(findings.headline, words),
+        notice=words.some_simulated(findings.panel.n_simulated, findings.panel.n_judges),
         f=findings,
         message=message(findings, words),
         affected=affected(findings.headline, words),
@@ -114,18 +114,6 @@ def render(
             findings.price_by_judge[["price"]], how="left", left_on="judge", right_index=True
         ),
     )
-
-
-def _some_simulated(headline: Headline, words: Words) -> str:
-    """Banner of a report about simulated and real people."""
-    if not 0 < headline.simulated < headline.participants:
-        return ""
-    text = words.ngettext(
-        "{simulated} of the {all} participants is simulated: a program, whose answers are nobody’s opinion.",
-        "{simulated} of the {all} participants are simulated: programs, whose answers are nobody’s opinion.",
-        headline.simulated,
-    )
-    return text.format(simulated=words.counted(headline.simulated), all=words.counted(headline.participants))
 
 
 def _words(language: str) -> Words:

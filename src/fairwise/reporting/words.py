@@ -72,6 +72,17 @@ class Words:
             words = self.ngettext("{count} person", "{count} people", number)
         return words.format(count=self.counted(number), simulated=self.counted(simulated))
 
+    def some_simulated(self, simulated: int, everyone: int) -> str:
+        """Return a sentence on how many of the participants are simulated, or "" where none or all are."""
+        if not 0 < simulated < everyone:
+            return ""
+        text = self.ngettext(
+            "{simulated} of the {all} participants is simulated: a program, whose answers are nobody’s opinion.",
+            "{simulated} of the {all} participants are simulated: programs, whose answers are nobody’s opinion.",
+            simulated,
+        )
+        return text.format(simulated=self.counted(simulated), all=self.counted(everyone))
+
     def percent(self, share: float | None, digits: int = 1) -> str:
         """0.345 is 34.5 %."""
         return NOTHING if _missing(share) else f"{self.in_100(share, digits)}{_SPACE}%"  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ import pandas as pd
 import sqlalchemy as sa
 
 from fairwise.judgments import Judgments
-from fairwise.judgments.table import AFFECTED, SIMULATED
+from fairwise.judgments.validation import AFFECTED, SIMULATED
 from fairwise.store.answer_batch import HAS_ANSWERED
 from fairwise.store.answers import HAS_ANSWER, LAST_OF_EACH_ROUND
 from fairwise.store.exclusions import IS_EXCLUDED

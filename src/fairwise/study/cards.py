@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import struct
 from collections import Counter
@@ -17,6 +18,8 @@ from fairwise.errors import InputError, some
 from fairwise.judgments import Answer
 from fairwise.study.settings import ShownColumn, StudySettings
 from fairwise.study.texts import Language, marked
+
+_log = logging.getLogger("fairwise")
 
 
 @dataclass(frozen=True)
@@ -215,10 +218,11 @@ _SIZES: Mapping[str, Callable[[bytes], tuple[int, int] | None]] = {
 }
 
 
-def check_pictures(folder: Path, cards: Mapping[str, Card], unknown: str) -> frozenset[str]:
+def check_pictures(folder: Path, cards: Mapping[str, Card], unknown: str, *, new: bool = False) -> frozenset[str]:
     """Return the names of all pictures of these people; each must be there, be a picture, and be told in words.
 
-    ``unknown`` is what a card says where there are no words.
+    ``unknown`` is what a card says where there are no words. Of a `new` study no picture may have too many pixels; the
+    log warns of those of an existing one.
     """
     for person, card in cards.items():
         for row in card.rows:
@@ -226,7 +230,13 @@ def check_pictures(folder: Path, cards: Mapping[str, Card], unknown: str) -> fro
                 raise InputError(f"{folder}: person {person!r}: {row.label}: no words say what this picture shows")
     names = frozenset(names_of(cards.values()))
     for name in sorted(names):
-        read_picture(folder, name)
+        width, height = size_of(read_picture(folder, name)[0]) or (0, 0)
+        if max(width, height) > LONGEST_SIDE:
+            size = f"{width:,} × {height:,} pixels"
+            problem = f"{folder / IMAGES / name}: {size}; at most {LONGEST_SIDE:,} × {LONGEST_SIDE:,}"
+            if new:
+                raise InputError(problem)
+            _log.warning("%s are taken for new studies; phones may not show it", problem)
     return names
 
 
@@ -255,8 +265,6 @@ def read_picture(folder: Path, name: str) -> tuple[bytes, str]:
     size = size_of(content)
     if size is None or 0 in size:
         raise InputError(f"{file}: not a whole picture; its width and height cannot be read")
-    if max(size) > LONGEST_SIDE:
-        raise InputError(f"{file}: {size[0]:,} × {size[1]:,} pixels; at most {LONGEST_SIDE:,} × {LONGEST_SIDE:,}")
     return content, kind
 
 

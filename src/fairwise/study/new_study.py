@@ -240,7 +240,7 @@ def _drafted(
     table = _table(ids, {name: arrow_column(people.column(name)) for name in card_columns(settings.columns)}, people)
     cards = cards_of(table, settings.columns, people.source.where(), language(settings.languages[0]))
     picture_folder = Path(people.source.file or "").parent
-    pictures = check_pictures(picture_folder, cards, language(settings.languages[0]).translate("not known"))
+    pictures = check_pictures(picture_folder, cards, language(settings.languages[0]).translate("not known"), new=True)
     Schedules({person: card.rows for person, card in cards.items()}, settings, people.source.where())
     results = None
     if outcome is not None:

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fairwise.errors import InputError, TableError, quote, some
+from fairwise.numbers import record_number
 from fairwise.tables.rows import did_you_mean, require_column, text_of
 
 Kind = Literal["number", "date", "duration", "category"]
@@ -136,12 +137,12 @@ def nearly(texts: Sequence[str], counts: NDArray[np.int64]) -> tuple[Kind, NDArr
     return None
 
 
-def nearly_in_words(name: str, kind: Kind, categories: int, others: int, total: int) -> str:
+def nearly_in_words(name: str, kind: Kind, categories: int, exceptions: int, total: int) -> str:
     """Return a sentence on a column that is nearly all numbers or dates but is read as categories."""
-    if not others:
+    if not exceptions:
         return f"Column {name!r} is read as {categories:,} categories, although all values are {kind}s."
-    are = f"is no {kind}" if others == 1 else f"are no {kind}s"
-    return f"Column {name!r} is read as {categories:,} categories, because {others:,} of {total:,} values {are}."
+    are = f"is no {kind}" if exceptions == 1 else f"are no {kind}s"
+    return f"Column {name!r} is read as {categories:,} categories, because {exceptions:,} of {total:,} values {are}."
 
 
 def described(table: pd.DataFrame) -> pd.DataFrame:
@@ -227,18 +228,18 @@ def to_pandas(table: Any, index: pd.Index | None = None) -> Any:
     if table is None or isinstance(table, pd.DataFrame | pd.Series | np.ndarray):
         return table
     try:
-        known = nw.from_native(table, pass_through=True, allow_series=True)
-        if isinstance(known, nw.LazyFrame):
+        frame = nw.from_native(table, pass_through=True, allow_series=True)
+        if isinstance(frame, nw.LazyFrame):
             raise InputError(f"{make_of(table)}: a lazy frame, whose rows are not there yet; collect it first")
-        if isinstance(known, nw.DataFrame | nw.Series):
-            if known.implementation.is_pandas_like():  # it has an index
-                return known.to_pandas()
-            columns = known.to_arrow()
+        if isinstance(frame, nw.DataFrame | nw.Series):
+            if frame.implementation.is_pandas_like():  # it has an index
+                return frame.to_pandas()
+            columns = frame.to_arrow()
         elif hasattr(table, "__arrow_c_stream__"):  # a table of a make that narwhals does not know
             columns = pa.table(table)
         else:
             return table
-        values = _of_arrow(columns, getattr(known, "name", None))
+        values = _of_arrow(columns, getattr(frame, "name", None))
     except (nw.exceptions.NarwhalsError, pa.ArrowException, TypeError, NotImplementedError) as error:
         raise InputError(f"{make_of(table)}: cannot be read as a table: {' '.join(str(error).split())}") from None
     counted = pd.RangeIndex(len(values), name=_COUNTED)
@@ -283,13 +284,13 @@ def indexed_by(table: object, id_column: str, what: str) -> pd.DataFrame:
 
 def used_columns(columns: Iterable[Any], features: Iterable[Any] | None) -> list[Any]:
     """The columns that a model may use, in the order of the table; all of them where it is not said which."""
-    known = list(columns)
-    chosen = known if features is None else list(features)
+    names = list(columns)
+    chosen = names if features is None else list(features)
     for name in chosen:
-        if name not in known:
-            hint = did_you_mean(str(name), [str(column) for column in known])
-            raise InputError(f"features: there is no column {quote(name)}{hint}; allowed: {some(known)}.")
-    return [name for name in known if name in chosen]
+        if name not in names:
+            hint = did_you_mean(str(name), [str(column) for column in names])
+            raise InputError(f"features: there is no column {quote(name)}{hint}; allowed: {some(names)}.")
+    return [name for name in names if name in chosen]
 
 
 def is_numeric(column: pd.Series[Any]) -> bool:
@@ -302,7 +303,7 @@ def bands(column: pd.Series[Any]) -> pd.Series[Any]:
     codes = pd.qcut(column, BANDS, labels=False, duplicates="drop")
     ends = column.groupby(codes).agg(["min", "max"])
     words = {
-        code: f"{low:g}\N{EN DASH}{high:g}" if low < high else f"{low:g}"
+        code: "\N{EN DASH}".join(map(record_number, (low, high) if low < high else (low,)))
         for code, low, high in ends.itertuples(name=None)
     }
     return codes.map(words)
@@ -316,7 +317,7 @@ def in_order(names: Iterable[str]) -> list[str]:
     """
 
     def place(name: str) -> tuple[bool, float, str]:
-        begins = re.match(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?=\N{EN DASH}|$)", name)
+        begins = re.match(r"-?\d+(?:\.\d+)?(?=\N{EN DASH}|$)", name)
         return (begins is None, float(begins[0]) if begins else 0.0, name)
 
     return sorted(names, key=place)
@@ -330,8 +331,8 @@ def arrow_column(column: pd.Series[Any]) -> pa.Array:
     if pd.api.types.is_float_dtype(column.dtype):
         # By way of text, as 0.1 in half the digits is another number in all of them.
         return pa.array([None if text is None else float(text) for text in texts], pa.float64())
-    known = {text.strip().lower() for text in texts if text is not None}
-    if known and known <= set(_TRUTHS):
+    words = {text.strip().lower() for text in texts if text is not None}
+    if words and words <= set(_TRUTHS):
         return pa.array([None if text is None else _TRUTHS[text.strip().lower()] for text in texts], pa.bool_())
     return pa.array(texts, pa.string())
 

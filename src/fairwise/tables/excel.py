@@ -192,13 +192,13 @@ class _Workbook:
         """Return the parts that a part refers to: by id their kind and their name."""
         folder, _, file = part.rpartition("/")
         about = f"{folder}/_rels/{file}.rels".lstrip("/")
-        found = {}
+        parts = {}
         for what, one in self._events(about) if about in self.archive.NameToInfo else ():
             if what == "<Relationship" and one.get("TargetMode") != "External":
                 self.kept.spend(_TEXT_COST)
                 target = posixpath.normpath(posixpath.join("/", folder, one["Target"])).lstrip("/")
-                found[one["Id"]] = one["Type"].rpartition("/")[2], target
-        return found
+                parts[one["Id"]] = one["Type"].rpartition("/")[2], target
+        return parts
 
     def _events(self, part: str) -> Iterator[tuple[str, Any]]:
         """Yield beginnings and ends of a part's elements: ("<row", attributes), ("row>", ""), with text ("t>", "x")."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -137,7 +137,7 @@ _NOTHING = pa.array(["", "na", "n/a", "nan", "null", "none", "."], pa.large_stri
 
 @dataclass(frozen=True, eq=False)
 class PeopleFile:
-    """Everyone in the file by id, with every column but the id; numbers where all cells of a column are numbers."""
+    """Table of people by id, with every column but the id; a column whose cells are all numbers holds numbers."""
 
     table: pd.DataFrame
     source: Source
@@ -183,21 +183,21 @@ class PeopleFile:
         ids = column_of(frame, id_column, source)
         codes, texts = encode(ids)
         source.refuse(codes < 0, id_column, ids, "where an id must be; every person needs one")
-        again = pd.Series(codes).duplicated().to_numpy()
-        if again.any():
-            first = int(np.flatnonzero(codes == codes[again.argmax()])[0])
+        repeated = pd.Series(codes).duplicated().to_numpy()
+        if repeated.any():
+            first = int(np.flatnonzero(codes == codes[repeated.argmax()])[0])
             rule = f"is also the id at {source.place(first)}; every id must be there once"
-            source.refuse(again, id_column, ids, rule)
+            source.refuse(repeated, id_column, ids, rule)
         missing, reading = Reading(na_values=tuple(na_values)), Reading(tuple(numeric))
-        others = {name: typed(missing.read(frame[name]), decimal) for name in frame.columns if name != id_column}
-        for name, column in others.items():
+        cells_by_name = {name: typed(missing.read(frame[name]), decimal) for name in frame.columns if name != id_column}
+        for name, column in cells_by_name.items():
             _refuse_decimal_commas(name, column, source)
-        columns = {name: reading.read(column) for name, column in others.items()}
+        columns = {name: reading.read(column) for name, column in cells_by_name.items()}
         notes = []
         for name in numeric:
-            lost = np.flatnonzero(columns[name].isna() & others[name].notna())
+            lost = np.flatnonzero(columns[name].isna() & cells_by_name[name].notna())
             if len(lost):
-                example = f"the first is {quote(others[name].iloc[lost[0]])} ({source.place(int(lost[0]))})"
+                example = f"the first is {quote(cells_by_name[name].iloc[lost[0]])} ({source.place(int(lost[0]))})"
                 count = "1 value is no number and counts" if len(lost) == 1 else f"{len(lost):,} are none and count"
                 notes.append(f"Column {name!r}: {count} as missing; {example}.")
         index = integers_or_texts(texts).take(codes).rename(id_column)
@@ -243,7 +243,7 @@ class PeopleFile:
             raise InputError(f"{self.source.where()}: a column has no name ({rule})")
         if not chosen:
             raise InputError(f"{self.source.where()}: no column is left to learn from; found: {some(self.table)}")
-        return pd.DataFrame({name: _with_dates(self.table[name]) for name in chosen}, index=self.table.index)
+        return with_dates(self.table[chosen])
 
     def warnings(self, features: pd.DataFrame) -> list[str]:
         """Return a sentence on each of these columns that is nearly all numbers or dates, but text for the rest."""
@@ -255,14 +255,14 @@ class PeopleFile:
             odd = nearly([str(text) for text in texts], np.bincount(codes[codes >= 0], minlength=len(texts)))
             if odd is None:
                 continue
-            kind, others = odd
-            cells = np.flatnonzero(np.append(others, False)[codes])
+            kind, exceptions = odd
+            cells = np.flatnonzero(np.append(exceptions, False)[codes])
             words = nearly_in_words(str(name), kind, len(texts), len(cells), int((codes >= 0).sum()))
             if not len(cells):
                 lines.append(f"{words} Some are in no calendar, such as a 30th of February: correct them.")
                 continue
             place = f"{self.source.place(int(cells[0]))}, id {text_of(self.table.index[cells[0]])}"
-            few = ",".join(texts[others][:5].astype(str)) + (",…" if others.sum() > 5 else "")
+            few = ",".join(texts[exceptions][:5].astype(str)) + (",…" if exceptions.sum() > 5 else "")
             numbers = f"; --numeric {name}: whatever is no number" if kind == "number" else ""
             lines.append(
                 f"{words} The first is {texts[codes[cells[0]]]!r} ({place}). To make such values missing: --na-values "
@@ -271,8 +271,17 @@ class PeopleFile:
         return lines
 
 
-def _with_dates(column: pd.Series) -> pd.Series:
-    """Return text as dates if every cell is one, such as 2024-02-29 or 2024-02-29 12:30, or nothing."""
+def with_dates(table: pd.DataFrame, columns: Collection[str] | None = None) -> pd.DataFrame:
+    """Return a table in which text is dates where every cell is one, such as 2024-02-29 or 2024-02-29 12:30, or empty.
+
+    Only the `columns` change, where they are given.
+    """
+    chosen = table.columns if columns is None else columns
+    read = {name: _dates(column) if name in chosen else column for name, column in table.items()}
+    return pd.DataFrame(read, index=table.index)
+
+
+def _dates(column: pd.Series) -> pd.Series:
     if not pd.api.types.is_string_dtype(column.dtype) or not column.notna().any():
         return column
     cells = pc.utf8_trim_whitespace(pa.array(column.dropna(), pa.large_string(), from_pandas=True))
@@ -287,7 +296,7 @@ def _with_dates(column: pd.Series) -> pd.Series:
 
 def column_of(frame: pd.DataFrame, name: str, source: Source) -> pd.Series:
     """Return the column of this name, or say which there are."""
-    require_column(name, [str(known) for known in frame.columns], source.where())
+    require_column(name, [str(column) for column in frame.columns], source.where())
     return frame[name]
 
 

@@ -115,12 +115,12 @@ def look_at_people(received: str, name: str, shown: str, wanted: Mapping[str, st
     (folder / LOOK).write_text(json.dumps(kept), encoding="utf-8")
 
 
-def _read(received: Path, file: Path, wanted: FileFormat) -> tuple[pd.DataFrame, FileFormat]:
+def _read(received: Path, file: Path, asked: FileFormat) -> tuple[pd.DataFrame, FileFormat]:
     """Put what was received into its place, as UTF-8 if it is text, and read it; also how it was read."""
     encoding = separator = ""
     if file.suffix in _TEXT:
-        encoding = wanted.encoding or detect_encoding(received)
-        separator = wanted.separator or detect_separator(received, encoding)
+        encoding = asked.encoding or detect_encoding(received)
+        separator = asked.separator or detect_separator(received, encoding)
     if encoding in ("", UTF_8):
         shutil.copyfile(received, file)
     else:
@@ -128,32 +128,35 @@ def _read(received: Path, file: Path, wanted: FileFormat) -> tuple[pd.DataFrame,
     table = file.with_name(TABLE)
     send_file(str(file), str(table), separator or None, _LEAST_BYTES + _TIMES_ITS_SIZE * file.stat().st_size)
     frame, _ = read_sent(table, file)
-    return frame, FileFormat(encoding, separator, wanted.decimal or detect_decimal(frame))
+    return frame, FileFormat(encoding, separator, asked.decimal or detect_decimal(frame))
 
 
 def _look(name: str, values: pd.Series[Any], most_labels: int) -> ColumnLook:
-    known = values.dropna()
+    filled = values.dropna()
     try:
-        codes, different = pd.factorize(known)
+        codes, different = pd.factorize(filled)
     except TypeError:  # lists and the like, in a Parquet file
-        codes, different = pd.factorize(known.astype(str))
+        codes, different = pd.factorize(filled.astype(str))
     examples = tuple(str(value)[:_LONGEST_EXAMPLE] for value in different[:_EXAMPLES])
-    everyone, kind = len(known) == len(values), _kind(known)
+    everyone, kind = len(filled) == len(values), _kind(filled)
     few = everyone and 2 <= len(different) <= most_labels
     is_amount = everyone and kind == "number" and len(different) > 2
-    is_text = kind == "text" and pd.api.types.is_string_dtype(known.dtype)
-    meant, others = (nearly(different.tolist(), np.bincount(codes)) if is_text else None) or ("", np.array([False]))
+    is_text = kind == "text" and pd.api.types.is_string_dtype(filled.dtype)
+    near_kind, exceptions = (nearly(different.tolist(), np.bincount(codes)) if is_text else None) or (
+        "",
+        np.array([False]),
+    )
     return ColumnLook(
         name,
         examples,
         len(different),
-        missing=len(values) - len(known),
+        missing=len(values) - len(filled),
         kind=kind,
         tells_apart=len(different) == len(values),
         labels=tuple(map(text_of, sorted(different.tolist(), key=_in_order))) if few else (),
-        ends=(text_of(known.min()), text_of(known.max())) if is_amount else (),
-        nearly=meant,
-        odd=str(different[int(others.argmax())])[:_LONGEST_EXAMPLE] if others.any() else "",
+        ends=(text_of(filled.min()), text_of(filled.max())) if is_amount else (),
+        nearly=near_kind,
+        odd=str(different[int(exceptions.argmax())])[:_LONGEST_EXAMPLE] if exceptions.any() else "",
     )
 
 
@@ -163,12 +166,14 @@ def _in_order(value: object) -> tuple[bool, float, str]:
     return not is_number, float(value) if isinstance(value, int | float) else 0.0, str(value)
 
 
-def _kind(known: pd.Series[Any]) -> str:
-    if pd.api.types.is_bool_dtype(known.dtype) or (
-        pd.api.types.is_string_dtype(known.dtype) and len(known) and known.str.strip().str.lower().isin(_TRUTHS).all()
+def _kind(filled: pd.Series[Any]) -> str:
+    if pd.api.types.is_bool_dtype(filled.dtype) or (
+        pd.api.types.is_string_dtype(filled.dtype)
+        and len(filled)
+        and filled.str.strip().str.lower().isin(_TRUTHS).all()
     ):
         return "yes_no"
-    return "number" if pd.api.types.is_numeric_dtype(known.dtype) else "text"
+    return "number" if pd.api.types.is_numeric_dtype(filled.dtype) else "text"
 
 
 def _kept(values: pd.Series[Any], some: np.ndarray[Any, Any]) -> pa.Array:

@@ -1,4 +1,4 @@
-"""What is written: files whole or not at all, files that only their owner can open, and JSON for programs."""
+"""Output: files whole or not at all, files that only their owner can open, and JSON for programs."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def make_private(files: Iterable[Path]) -> None:
 # Answers for programs: JSON that every reader takes, whatever numbers and tables it was made from.
 
 JSON: TypeAlias = "bool | int | float | str | Sequence[JSON] | Mapping[str, JSON] | None"
-"""What `json` reads and writes."""
+"""Values that `json` reads and writes."""
 
 
 def json_text(value: object, *, indent: int = 2) -> str:

@@ -37,7 +37,7 @@ MOST_CELLS = 2_000_000_000
 _LEAST_BYTES, _TIMES_ITS_SIZE = 512 << 20, 200
 _LONGEST_LINE = 1 << 20
 _BATCH, _CELLS_OF_A_BATCH = 50_000, 1_000_000
-_PARQUET_BATCH, _BATCH_OF_LISTS = 1 << 16, 1 << 8
+_PARQUET_BATCH = 1 << 16
 _BLOCK, _BLOCK_OF_A_COLUMN = 1 << 20, 1 << 11
 _OPEN = re.compile("field limit|unexpected end")
 _PARQUET = b"PAR1"
@@ -172,15 +172,15 @@ def parquet_batches(name: str, file: BinaryIO | Path, most: int) -> Batches:
     fixed = sum(one.type.bit_width for one in schema if pa.types.is_primitive(one.type)) / 8
     if about.num_rows * count > MOST_CELLS or about.num_rows * fixed > most:
         raise InputError(f"{name}: {about.num_rows:,} rows of {count:,} columns are more than can be read")
+    for column in schema:
+        if pa.types.is_nested(column.type):  # how large a list becomes is known only when it is unpacked
+            raise InputError(f"{name}, column {column.name}: lists and records are not read; take the column out")
     kept = {_TEXTS: json.dumps({at: str(kind) for at, kind in texts.items()}), **(schema.metadata or {})}
     coded = parquet.schema_arrow.with_metadata(kept)
 
-    # How long a list becomes is known only when it is unpacked.
-    at_once = _BATCH_OF_LISTS if any(pa.types.is_nested(one.type) for one in schema) else _PARQUET_BATCH
-
     def batches() -> Iterator[pa.RecordBatch]:
         budget = Budget(name, most)
-        for batch in parquet.iter_batches(at_once):
+        for batch in parquet.iter_batches(_PARQUET_BATCH):
             batch.validate(full=True)  # text that is no text would otherwise show later, wherever it is first looked at
             for column in batch.columns:
                 budget.spend(_dense_bytes(column))
@@ -345,7 +345,7 @@ def _rows(path: Path, lines: Iterator[str], separator: str) -> Iterator[tuple[in
 
 def _text_lines(path: Path, file: BinaryIO) -> Iterator[str]:
     """Yield the lines as text; refuse the first that is too long, binary or not UTF-8, without reading on."""
-    offset, begun = 0, False  # blanks before the header are no cell
+    offset, has_text = 0, False  # blanks before the header are no cell
     for number in itertools.count(1):
         line = file.readline(_LONGEST_LINE + 1)
         if not line:
@@ -364,9 +364,9 @@ def _text_lines(path: Path, file: BinaryIO) -> Iterator[str]:
                 f"{path}, line {number}: byte 0x{line[at]:02x} at position {offset + at} is not UTF-8; "
                 "save the file as UTF-8"
             ) from None
-        begun = begun or bool(text.strip())
+        has_text = has_text or bool(text.strip())
         offset += len(line)
-        yield text if begun else "\n"
+        yield text if has_text else "\n"
 
 
 def _refuse_other_formats(path: Path, start: bytes) -> None:

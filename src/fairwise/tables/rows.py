@@ -164,11 +164,11 @@ class Source:
 
 _LISTED = 20
 Complaint = Callable[[int], tuple[str, str]]
-"""What is wrong with a row: a value, and the rule that it breaks with, after a semicolon, what is allowed."""
+"""Function of a row that returns its value and the rule it breaks, with what is allowed after a semicolon."""
 
 
 class RowErrors:
-    """What is wrong with a table, gathered over several checks, so that one error can tell it all.
+    """Errors in rows of a table, gathered over several checks and raised as one.
 
     However many rows are bad, words are made only for those that are told.
     """
@@ -192,10 +192,10 @@ class RowErrors:
         """Raise if anything was noted: about the first row in full, about the next ones in short."""
         if not self._count:
             return
-        (first, column, complaint), *others = sorted(self._first, key=itemgetter(0))[:_LISTED]
+        (first, column, complaint), *more = sorted(self._first, key=itemgetter(0))[:_LISTED]
         message = f"{self._source.where(first, column)}: {' '.join(complaint(first))}"
         places: dict[str, list[int]] = {}  # rows of which the same is to be said
-        for row, column, complaint in others:
+        for row, column, complaint in more:
             value, rule = complaint(row)
             what = f"{f', column {column}' if column else ''}: {value} {rule.partition('; ')[0]}"
             places.setdefault(what, []).append(row)
@@ -216,7 +216,7 @@ def cell_text(value: object) -> str:
 
 
 _LONGEST, _MOST = 60, 500
-"""To compare two names takes time that grows with the product of their lengths, and both may come from anywhere."""
+"""Limits of compared names: the time grows with the product of their lengths, and both may come from anywhere."""
 
 
 def did_you_mean(name: str, candidates: Sequence[str]) -> str:

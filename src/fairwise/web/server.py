@@ -45,6 +45,8 @@ _SEVERAL = "FAIRWISE_SEVERAL"
 _PARENT = "FAIRWISE_WORKERS_OF"
 _BACKLOG = 2048
 _FILES_BESIDE = 500
+_GRACE_SECONDS = 3
+"""Time that requests under way have when the server is told to stop; then they and their programs are ended."""
 
 
 def app_from_environment() -> Site | Studies:
@@ -116,7 +118,7 @@ def run_server(
             server_header=False,
             date_header=False,
             backlog=_BACKLOG,
-            timeout_graceful_shutdown=10,
+            timeout_graceful_shutdown=_GRACE_SECONDS,
         )
         with beside:
             _run(config, listener)

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairwise.learning.large.count_kernels import LARGEST
 from fairwise.learning.large.counting import LabelCounter
 from fairwise.learning.oracles.base import FloatArray
 from fairwise.learning.oracles.linear import LinearClassifiers
@@ -34,13 +28,11 @@ def _check(rows: FloatArray, classifiers: LinearClassifiers, gram: FloatArray | 
     n_cells = 3
     cell = np.random.default_rng(1).integers(n_cells, size=len(rows))
     counter = LabelCounter.of(classifiers, _gram(rows) if gram is None else gram)
-    tally = counter.start(n_cells)
-    for some in np.array_split(np.arange(len(rows)), 2):
-        tally.add(np.ascontiguousarray(rows[some].T), cell[some])
-    found = tally.counts()
-    assert np.array_equal(tally.people, np.bincount(cell, minlength=n_cells))
+    pieces = [(np.ascontiguousarray(rows[some].T), cell[some]) for some in np.array_split(np.arange(len(rows)), 2)]
+    people, ones = counter.counts(pieces, n_cells)
+    assert np.array_equal(people, np.bincount(cell, minlength=n_cells))
     labels = classifiers.labels(rows)
-    assert np.array_equal(found, [labels[:, cell == c].sum(axis=1) for c in range(n_cells)])
+    assert np.array_equal(ones, [labels[:, cell == c].sum(axis=1) for c in range(n_cells)])
     return counter
 
 
@@ -74,26 +66,6 @@ def test_numbers_beyond_single_precision_do_not_hide_the_others() -> None:
     _check(rows, LinearClassifiers(np.array([[-0.5, 0.86]]), np.zeros(1)), np.diag([3.0, 3.0, 3.0]))
 
 
-def test_numba_may_be_told_to_do_without_wide_vectors(tmp_path: Path) -> None:
-    """Also where the processor has them: what is compiled for decides, or LLVM ends the process."""
-    code = """
-import numpy as np
-from fairwise.learning.large.counting import LabelCounter
-from fairwise.learning.oracles.linear import LinearClassifiers
-rng = np.random.default_rng(0)
-rows = rng.normal(size=(300, 5))
-some = LinearClassifiers(rng.normal(size=(40, 5)), rng.normal(size=40))
-full = np.column_stack([np.ones(300), rows])
-tally = LabelCounter.of(some, full.T @ full).start(1)
-tally.add(np.ascontiguousarray(rows.T), np.zeros(300, dtype=np.intp))
-print(np.array_equal(tally.counts()[0], some.labels(rows).sum(axis=1)))
-"""
-    environment = os.environ | {"NUMBA_ENABLE_AVX": "0", "NUMBA_CACHE_DIR": str(tmp_path)}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "True"
-
-
 @pytest.mark.parametrize("known", [True, False])
 def test_what_cannot_be_measured_is_asked_exactly(*, known: bool) -> None:
     rng = np.random.default_rng(0)
@@ -122,15 +94,10 @@ def test_every_member_is_within_its_groups_reach(scale: float) -> None:
     rows = rng.normal(size=(50, 6))
     counter = LabelCounter.of(LinearClassifiers(points[:, 1:].copy(), points[:, 0].copy()), _gram(rows))
     groups = counter.groups
-    assert len(set(counter.slot)) == 400
-    blocks = np.repeat(np.arange(len(groups.starts) - 1), np.diff(groups.starts))
-    own = groups.members.swapaxes(1, 2).astype(float)
-    both = np.stack([(groups.centres << 16) >> 16, groups.centres >> 16], axis=2) / LARGEST  # numbers of 16 bits
-    centres = both.reshape(len(groups.centres), -1)[blocks, None, :7]
-    far = np.sqrt(((own[:, :, :7] - centres) ** 2).sum(axis=2))
-    taken = np.isin(np.arange(own.shape[0] * own.shape[1]), counter.slot).reshape(far.shape)
-    assert (far < groups.within[blocks, None] / LARGEST**2)[taken].all()
-    assert taken.sum() + len(groups.centres) - len(groups.starts) + 1 == 400
+    assert sorted(counter.order) == list(range(400))
+    group = np.repeat(np.arange(len(groups.centres)), np.diff(groups.starts))
+    far = np.sqrt(((groups.members.astype(float) - groups.centres[group]) ** 2).sum(axis=1))
+    assert (far < groups.within[group]).all()
 
 
 def test_groups_are_found_among_very_many_equal_ones() -> None:

@@ -137,10 +137,8 @@ def _count_span(
     """People of each cell, and how many of them get each label; ``counter`` is that of classifiers of two labels."""
     people, given = _no_counts(n_cells, classifiers)
     if counter is not None:
-        tally = counter.start(n_cells)
-        for columns, cell in chain.from_iterable(map(read.pieces, span.blocks())):
-            tally.add(columns, cell)
-        return tally.people, tally.counts()[:, None]
+        people, ones = counter.counts(chain.from_iterable(map(read.pieces, span.blocks())), n_cells)
+        return people, ones[:, None]
     for rows, cell in map(read, span.blocks()):
         people += np.bincount(cell, minlength=n_cells)
         one = np.ones((len(rows), given.shape[1]), dtype=np.int32)

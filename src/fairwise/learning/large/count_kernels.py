@@ -1,10 +1,7 @@
 """The compiled part of counting labels; see ``counting``.
 
-Scores are of rounded numbers, and in single precision additions may be fused and regrouped: what that can change is
-within the margins that ``counting`` allows for. Where a score is within its margin, the exact sum decides.
-
-A group's centre is asked about many rows side by side. The few about whom the group is not certain are taken one by
-one, and its members are asked side by side: nothing has to be copied.
+Products are in single precision, where additions may be fused and regrouped: ``counting`` allows for what that changes.
+Where a product is within its margin, the exact sum decides.
 """
 
 from __future__ import annotations
@@ -12,43 +9,36 @@ from __future__ import annotations
 import numpy as np
 
 from fairwise.learning.compiler import numba
-from fairwise.learning.large.lanes import LANES, ask_everyone, ask_side_by_side, lowest_bit
 from fairwise.learning.oracles.linear_kernels import exact_score
 
-_WORD = 64  # bits
-LARGEST = np.float32(32767)  # parts of 1, in which pairs are given
-_BEYOND, _NOTHING = np.float32(1.00001), np.float32(0.0)
+_TILE = 2048  # rows at once
 _LONGEST = 1e76  # squared: no number of a row that is shorter is beyond single precision
 
 
 @numba.njit(cache=True, nogil=True)
-def add_counts(columns, cell, mean, inverse_spread, exact, groups, space, given):
-    """Add to ``given[c, s]`` how many rows of cell ``c`` get label 1 from the classifier in slot ``s``.
+def add_counts(columns, cell, mean, inverse_spread, exact, groups, ones):
+    """Add to ``ones[c, s]`` how many rows of cell ``c`` get label 1 from the classifier in slot ``s``.
 
-    ``columns`` ``(d, n)`` are encoded rows. ``exact`` is the classifiers' ``coef`` ``(d, S)`` and ``intercept``;
-    ``groups`` is ``counting.Groups``, and ``space`` arrays of zeros to work in, for tiles of ``n`` rows: ``(2 P, n)``
-    and ``(n, D)`` in single precision, and ``(P, n)`` of pairs.
+    ``columns`` ``(d, n)`` are encoded rows. ``exact`` is the classifiers' ``coef`` ``(d, S)`` and ``intercept`` by
+    slot; ``groups`` is ``counting.Groups``.
     """
-    tile, n_slots = len(space[1]), given.shape[1]
-    unsure = np.zeros(-(-tile // _WORD), dtype=np.int64)
-    order, ends = _by_cell(cell, len(given))
+    order, ends = _by_cell(cell, len(ones))
+    width = groups[3].shape[1]
+    unit, near_unit = np.zeros((width, _TILE), dtype=np.float32), np.zeros((width, _TILE), dtype=np.float32)
+    product, is_near = np.empty(_TILE, dtype=np.float32), np.empty(_TILE, dtype=np.uint8)
+    space = unit, near_unit, product, is_near, np.empty(_TILE, dtype=np.intp)
     start = 0
-    for c in range(len(ends)):
-        n = ends[c] - start
-        above = np.zeros(len(groups[0]), dtype=np.int64)  # rows about which a group is certain, and says 1
-        positive = np.zeros((n_slots // LANES, LANES), dtype=np.int32)  # others about whom a member is, and says 1
-        settled = np.zeros((2, n_slots), dtype=np.int64)  # rows that the exact sum decides, and those it gives 1
+    for c in range(len(ones)):
         while start < ends[c]:
-            rows = order[start : min(start + tile, ends[c])]
-            _unit_rows(columns, rows, mean, inverse_spread, space)
-            _ask(columns, rows, exact, groups, space, unsure, above, positive, settled)
+            rows = order[start : min(start + _TILE, ends[c])]
+            _unit_columns(columns, rows, mean, inverse_spread, unit)
+            _add_tile(columns, rows, exact, groups, space, ones[c])
             start += len(rows)
-        _add_up(n, groups, above, positive.reshape(-1), settled, given[c])
 
 
 @numba.njit(cache=True, nogil=True)
 def _by_cell(cell, n_cells):
-    """Rows by cell, each cell's in their order, and where each cell's end."""
+    """Return the rows ordered by cell, and where each cell's rows end."""
     ends = np.zeros(n_cells, dtype=np.int64)
     for c in cell:
         ends[c] += 1
@@ -61,87 +51,84 @@ def _by_cell(cell, n_cells):
 
 
 @numba.njit(cache=True, nogil=True)
-def _unit_rows(columns, rows, mean, inverse_spread, space):
-    """Write ``(1, (x - mean) / spread)`` of each row, divided by its length.
+def _unit_columns(columns, rows, mean, inverse_spread, unit):
+    """Write ``(1, (x - mean) / spread)`` of each row, divided by its length, to a column of ``unit``.
 
-    That is a column of the first array, a row of the second, and as pairs of whole numbers a column of the third, where
-    zeros are behind the last.
+    The vector of a row that is too long for single precision is 0, so that it is asked exactly.
     """
-    single, people, unit = space
     n = len(rows)
     squares = np.ones(n)
     for j in range(len(mean)):
-        column, middle, inverse, out = columns[j], mean[j], inverse_spread[j], single[1 + j]
+        column, middle, inverse, out = columns[j], mean[j], inverse_spread[j], unit[1 + j]
         for q in range(n):
             u = (column[rows[q]] - middle) * inverse
             out[q] = u
             squares[q] += u * u
-    shrink = single[0]
+    shrink = unit[0]
     for q in range(n):
         shrink[q] = 1.0 / np.sqrt(squares[q]) if squares[q] < _LONGEST else 0.0
     for j in range(1, 1 + len(mean)):
-        out = single[j]
+        out = unit[j]
         for q in range(n):
-            out[q] *= shrink[q]
-    for pair in range(len(unit)):
-        low, high, out = single[2 * pair], single[2 * pair + 1], unit[pair]
-        for q in range(n):
-            out[q] = (_whole(high[q]) << 16) | (_whole(low[q]) & 0xFFFF)
-    unit[:, n:] = 0
+            out[q] = out[q] * shrink[q] if shrink[q] > 0.0 else np.float32(0.0)
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
+def _multiply(weights, columns, n, out):
+    """Write the products of ``weights`` ``(D,)`` with the first ``n`` of ``columns``; D is a multiple of 4."""
     for q in range(n):
-        for j in range(1 + len(mean)):
-            people[q, j] = single[j, q]
-
-
-@numba.njit(cache=True, nogil=True, inline="always")
-def _whole(part):
-    """Rounded; 0 where it is no number, in a row too long to be measured: all others are 0, so it is asked exactly."""
-    return np.int32(np.rint(LARGEST * part if abs(part) < _BEYOND else _NOTHING))
+        out[q] = 0.0
+    for j in range(0, len(weights), 4):
+        w, x, y, z = weights[j], weights[j + 1], weights[j + 2], weights[j + 3]
+        a, b, c, d = columns[j], columns[j + 1], columns[j + 2], columns[j + 3]
+        for q in range(n):
+            out[q] += w * a[q] + x * b[q] + y * c[q] + z * d[q]
 
 
 @numba.njit(cache=True, nogil=True)
-def _ask(columns, rows, exact, groups, space, unsure, above, positive, settled):
-    """Ask each group about a tile of rows: its centre, and its members about those near the boundary."""
-    centres, within, starts, members, margins, _ = groups
-    _, people, unit = space
-    n_large = len(starts) - 1
+def _places_near(product, n, margin, is_near, places):
+    """Write where a product is within the margin, or no number, and return how many these are."""
+    for q in range(n):
+        is_near[q] = not abs(product[q]) > margin
+    is_near[n : -(-n // 8) * 8] = 0
+    words, count = is_near.view(np.uint64), 0
+    for word in range(-(-n // 8)):
+        if words[word]:
+            for q in range(8 * word, 8 * word + 8):
+                if is_near[q]:
+                    places[count] = q
+                    count += 1
+    return count
+
+
+@numba.njit(cache=True, nogil=True)
+def _add_tile(columns, rows, exact, groups, space, ones):
+    """Ask the centre of each group about a tile of rows, and its members about those near the boundary."""
+    centres, within, starts, members, margins, flipped = groups
+    unit, near_unit, product, is_near, near = space
+    n, (coef, intercept) = len(rows), exact
     for g in range(len(centres)):
-        above[g] += ask_everyone(centres, g, unit, within[g], unsure)
-        for word in range(len(unsure)):
-            near = unsure[word]
-            while near:
-                q = word * _WORD + lowest_bit(near)
-                near &= near - 1
-                if q >= len(rows):
-                    break  # there are only zeros
-                if g >= n_large:
-                    _settle(columns, rows[q], exact, LANES * starts[n_large] + g - n_large, settled)
-                    continue
-                for block in range(starts[g], starts[g + 1]):
-                    tied = ask_side_by_side(people[q], members, block, margins, positive)
-                    while tied:
-                        _settle(columns, rows[q], exact, LANES * block + lowest_bit(tied), settled)
-                        tied &= tied - 1
-
-
-@numba.njit(cache=True, nogil=True)
-def _settle(columns, row, exact, s, settled):
-    """Have the exact sum decide which label the classifier in slot ``s`` gives to this row."""
-    coef, intercept = exact
-    settled[0, s] += 1
-    settled[1, s] += exact_score(columns[:, row], coef, intercept, s) > 0.0
-
-
-@numba.njit(cache=True, nogil=True)
-def _add_up(n, groups, above, positive, settled, given):
-    """Add how many of ``n`` rows get label 1: who is in a slot may be the opposite of the classifier."""
-    starts, flipped = groups[2], groups[5]
-    n_large = len(starts) - 1
-    n_members = LANES * starts[n_large]
-    for g in range(len(above)):
-        alone = g >= n_large
-        first = n_members + g - n_large if alone else LANES * starts[g]
-        last = first + 1 if alone else LANES * starts[g + 1]
-        for s in range(first, last):
-            ones = above[g] if alone else above[g] + positive[s]
-            given[s] += settled[1, s] + (n - ones - settled[0, s] if flipped[s] else ones)
+        _multiply(centres[g], unit, n, product)
+        above = 0
+        for q in range(n):
+            above += 1 if product[q] > within[g] else 0
+        count = _places_near(product, n, within[g], is_near, near)
+        if count and starts[g + 1] - starts[g] > 1:
+            for j in range(len(unit)):
+                source, out = unit[j], near_unit[j]
+                for q in range(count):
+                    out[q] = source[near[q]]
+        for s in range(starts[g], starts[g + 1]):
+            positive, settled = above, 0
+            if count and starts[g + 1] - starts[g] > 1:
+                _multiply(members[s], near_unit, count, product)
+            else:
+                product[:count] = 0.0
+            margin, exactly = margins[s], 0
+            for q in range(count):
+                if product[q] > margin:
+                    positive += 1
+                elif not product[q] < -margin:
+                    settled += 1
+                    exactly += exact_score(columns[:, rows[near[q]]], coef, intercept, s) > 0.0
+            ones[s] += exactly + (n - positive - settled if flipped[s] else positive)

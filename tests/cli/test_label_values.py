@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from fairwise.cli.options.learning import read_label_values
+from fairwise.cli.training import read_label_values
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:

@@ -19,10 +19,10 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PAGE = (Path(__file__).parents[3] / "docs" / "howto" / "dask.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "dask.md").read_text(encoding="utf-8")
 COMMAND = """
 import sys
-from fairwise.cli.options.learning import dask_client
+from fairwise.cli.training import dask_client
 with dask_client(sys.argv[1]) as client:
     print(client.submit(sum, (1, 2)).result(60))
 """

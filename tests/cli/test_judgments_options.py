@@ -10,7 +10,7 @@ import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairwise.cli.options.judgments import ANSWERS, COLUMNS, SKIP, answer_map, column_map
+from fairwise.cli.options import ANSWERS, COLUMNS, SKIP, answer_map, column_map
 from fairwise.errors import InputError
 from fairwise.judgments import Answer, files, validation
 from fairwise.judgments.files import translate_answers

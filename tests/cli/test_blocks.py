@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pytest
 
-from fairwise.cli.options import learning
-from fairwise.cli.options import people as people_options
+from fairwise.cli import training
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +37,7 @@ def files(study: Study) -> list[str]:
 
 @pytest.fixture
 def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(people_options, "MANY_ROWS", 10)
+    monkeypatch.setattr(training, "MANY_ROWS", 10)
 
 
 def test_fit(
@@ -49,7 +48,7 @@ def test_fit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     in_memory = answer("fit", *files, *TWO_PASSES, "--no-held-out")
-    monkeypatch.setattr(people_options, "MANY_ROWS", 10)
+    monkeypatch.setattr(training, "MANY_ROWS", 10)
     in_blocks = answer("fit", *files, *TWO_PASSES, "--out", study.folder / "model.skops")
     assert_alike(in_blocks["certificate"], in_memory["certificate"])
     assert (in_blocks["people"], in_blocks["held_out"]) == (60, None)
@@ -67,7 +66,7 @@ def test_frontier(
 ) -> None:
     asked = [*files, *TWO_PASSES, "--gammas", "0:1:0.5", "--by", "judge", "--out", study.folder / "curves.csv"]
     in_memory = answer("frontier", *asked)
-    monkeypatch.setattr(people_options, "MANY_ROWS", 10)
+    monkeypatch.setattr(training, "MANY_ROWS", 10)
     in_blocks = answer("frontier", *asked)
     assert in_blocks["rows"] == in_memory["rows"] == 12
     for mine, theirs in zip(in_blocks["curves"], in_memory["curves"], strict=True):
@@ -87,7 +86,7 @@ def test_audit(
 ) -> None:
     asked = ["--scores", scores, "--judgments", study.judgments, "--favorable-label", "1"]
     in_memory = answer("audit", *asked)
-    monkeypatch.setattr(people_options, "MANY_ROWS", 10)
+    monkeypatch.setattr(training, "MANY_ROWS", 10)
     assert answer("audit", *asked) == in_memory
 
 
@@ -123,7 +122,7 @@ def test_workers_of_a_cluster_give_the_same(
 def test_an_address_where_nobody_answers(
     files: list[str], run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(learning, "_PATIENCE", "100ms")
+    monkeypatch.setattr(training, "_PATIENCE", "100ms")
     for address in ("tcp://127.0.0.1:1", "nowhere at all"):
         assert (
             f"--dask {address}: no dask scheduler answers"
