@@ -158,9 +158,9 @@ class Certificate(EqualNan):
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
         """Return what :func:`dataclasses.asdict` of one said, in JSON: there, a number that is not known is null."""
-        known = {one.name: content[one.name] for one in fields(cls) if one.name in content}
+        values = {one.name: content[one.name] for one in fields(cls) if one.name in content}
         unknown = {one.name: math.nan for one in fields(cls) if one.type == "float" and content.get(one.name) is None}
-        return cls(**{**known, **unknown, "warnings": tuple(content.get("warnings", ()))})
+        return cls(**{**values, **unknown, "warnings": tuple(content.get("warnings", ()))})
 
     def __str__(self) -> str:
         lines = [f"Error on the training people   {self.error:.4f}"]
@@ -188,11 +188,11 @@ class Certificate(EqualNan):
             few = f"{self.max_classifiers} classifier{'s' if self.max_classifiers > 1 else ''}"
             lines.append(f"  This model was allowed {few}; that holds for any number of them.")
         if self.n_judgments != 0:
-            asked = "no panel budget" if self.eta is None else f"eta = {self.eta:g}"
+            eta = "no panel budget" if self.eta is None else f"eta = {self.eta:g}"
             lines += [
                 f"Largest violation of a pair    {self.max_violation:.4f}   (asked: gamma = {self.gamma:g})",
                 f"Mean violation of 'same'       {self.mean_violation:.4f}",
-                f"Mean excess over gamma         {self.mean_excess:.4f}   (asked: {asked})",
+                f"Mean excess over gamma         {self.mean_excess:.4f}   (asked: {eta})",
             ]
         if self.n_predicted:
             lines.append(f"  {self.predicted_in_words()}")

@@ -24,7 +24,7 @@ from fairwise.auditing.error_measure import is_of_amounts
 from fairwise.auditing.frontier import certified_row, followed_row
 from fairwise.auditing.influence import Influence, InfluenceTables
 from fairwise.constraints.certificate import HeldOutErrors
-from fairwise.constraints.pairs import asked_rows
+from fairwise.constraints.pairs import answered_rows
 from fairwise.constraints.violations import status_counts
 from fairwise.errors import InfeasibleError, InputError
 from fairwise.jobs.fit_data import MEANT, FitData
@@ -284,7 +284,7 @@ def _summary(data: FitData, model: Model, found: Findings) -> dict[str, Any]:
         "error_without_judgments": found.plain_error,
         "error_of_guessing": found.guess_error,
         "held_out": None if found.held_out is None else asdict(found.held_out),
-        **status_counts(asked_rows(model.prices_)["status"]),
+        **status_counts(answered_rows(model.prices_)["status"]),
         "predicted": None if found.predicted is None else asdict(found.predicted),
         "derandomization": None if without_chance is None else asdict(without_chance),
         "group_rules": model.group_rules_[["rule", "value", "limit"]].to_dict("records"),
