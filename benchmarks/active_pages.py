@@ -19,8 +19,8 @@ from benchmarks.served_study import make_study, served
 from benchmarks.timed_server import TIMES
 from fairwise.store import participants
 from fairwise.store.places import DATABASE_FILE
+from fairwise.store.schema import answer_models, answers, appearances
 from fairwise.store.store import Store
-from fairwise.store.tables import answer_models, answers, appearances
 from fairwise.study.folder import StudyFolder
 from fairwise.study.recruitment import Keys
 from fairwise.study.settings import Stage

@@ -15,8 +15,8 @@ import uvloop
 from benchmarks.lean_client import LeanParticipant
 from benchmarks.row import Row
 from benchmarks.served_study import Served, make_study, served
+from fairwise.store.schema import answers, appearances
 from fairwise.store.store import snapshot
-from fairwise.store.tables import answers, appearances
 
 PARTICIPANTS = 500
 SECONDS = 12.0

@@ -23,7 +23,7 @@ from benchmarks.row import Row
 from benchmarks.served_study import served
 from fairwise.jobs.runner import start_jobs
 from fairwise.judgments import Answer
-from fairwise.store import answers, jobs, participants
+from fairwise.store import answers, jobs, participants, recording
 from fairwise.store.store import Store
 from fairwise.study.new_study import new_study
 from fairwise.study.settings import Stage
@@ -92,8 +92,8 @@ def _answered(study: StudyFolder, store: Store) -> None:
         store.change_now(partial(participants.start, consent=consent, schedule=study.schedule, new_key=new_key))
         for pair in store.read_now(partial(answers.appearances_of, token_hash=token)):
             answer = Answer(chance.choice((*ANSWERS, "same", "same")))
-            new = answers.NewAnswer(pair.key, secrets.token_hex(8), answer, "", None, 1.0, now)
-            store.change_now(partial(answers.record, token_hash=token, new=new))
+            new = recording.NewAnswer(pair.key, secrets.token_hex(8), answer, "", None, 1.0, now)
+            store.change_now(partial(recording.record, token_hash=token, new=new))
 
 
 @contextmanager

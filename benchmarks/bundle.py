@@ -14,8 +14,8 @@ from benchmarks.served_study import make_study
 from fairwise.archive.bundle import write_bundle
 from fairwise.archive.verify import verify_bundle
 from fairwise.store import participants
+from fairwise.store.schema import answers, appearances
 from fairwise.store.store import Store, snapshot
-from fairwise.store.tables import answers, appearances
 from fairwise.study.folder import StudyFolder
 from fairwise.study.recruitment import Keys
 from fairwise.study.settings import Stage

@@ -20,7 +20,7 @@ from benchmarks.served_study import make_study
 from fairwise.judgments import Answer
 from fairwise.store.engine import database_url, writing_engine
 from fairwise.store.operators import Operator, add_operator, begin_session
-from fairwise.store.tables import answers, appearances, closings, invitations, participants
+from fairwise.store.schema import answers, appearances, closings, invitations, participants
 from fairwise.study.recruitment import Keys
 from fairwise.web.app import Site
 from fairwise.web.console.base import COOKIE

@@ -16,8 +16,8 @@ from benchmarks.answers_postgresql import postgresql
 from benchmarks.lean_client import LeanParticipant
 from benchmarks.row import Row
 from benchmarks.served_study import make_study, served
+from fairwise.store.schema import appearances, participants
 from fairwise.store.store import snapshot
-from fairwise.store.tables import appearances, participants
 
 PEOPLE = 300
 _DESIGN = {"anchors": 6, "anchor_pool": 20, "repeats": 4, "checks": 2}

@@ -22,8 +22,8 @@ from benchmarks.row import Row
 from benchmarks.served_study import Served, make_study, served
 from fairwise.judgments import Answer
 from fairwise.store.engine import database_url, writing_engine
+from fairwise.store.schema import answers, appearances
 from fairwise.store.store import snapshot
-from fairwise.store.tables import answers, appearances
 from fairwise.study.folder import StudyFolder
 from fairwise.study.recruitment import Keys
 from fairwise.web.console.base import COOKIE

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
+from fairwise.store.schema import answers, appearances, participants
 from fairwise.store.store import snapshot
-from fairwise.store.tables import answers, appearances, participants
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

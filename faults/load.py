@@ -16,8 +16,8 @@ import psutil
 import sqlalchemy as sa
 from benchmarks.served_study import HOST
 
+from fairwise.store.schema import answers, appearances, participants
 from fairwise.store.store import snapshot
-from fairwise.store.tables import answers, appearances, participants
 from faults.postgres import Postgres
 from faults.server import Server
 from faults.study import make_study

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 import sqlalchemy as sa
 
 from fairwise.cli.app import run
-from fairwise.store import store, writer
+from fairwise.store import store
 from fairwise.web import server
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def _die_after_commit(wish: Path) -> None:
                 os.kill(os.getpid(), signal.SIGKILL)
             super().set_result(result)
 
-    writer.Future = Told  # type: ignore[attr-defined]
+    store.Future = Told  # type: ignore[attr-defined]
 
 
 def _be_read_only(wish: Path) -> None:

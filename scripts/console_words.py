@@ -15,7 +15,7 @@ from babel.messages.frontend import parse_mapping_cfg
 from babel.messages.pofile import read_po, write_po
 
 import fairwise
-from fairwise.store.tables import JOB_STATES, ROLES
+from fairwise.store.schema import JOB_STATES, ROLES
 from fairwise.study.deliberation import Deliberation
 from fairwise.study.design import OFFERED_KINDS, Amount, Arm, Decision, Design, OutcomeWords
 from fairwise.study.fit_choices import ESTIMATORS, FitChoices

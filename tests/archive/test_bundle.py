@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import tracemalloc
 import zipfile
 from dataclasses import replace
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pytest
 import sqlalchemy as sa
-from tests.support.changed_bundles import changed, in_table, put
+from tests.support.changed_bundles import changed, contents, in_table, put
 from tests.support.small_study import OUTCOME
 from tests.support.visits import hidden, visiting
 
@@ -31,13 +30,13 @@ from fairwise.archive.bundle import (
     tables,
     write_bundle,
 )
-from fairwise.archive.restore import reopen_bundle
+from fairwise.archive.reopen import reopen_bundle
 from fairwise.archive.verify import verify_bundle
 from fairwise.errors import InputError
 from fairwise.store import export
-from fairwise.store.exclusions import exclude
+from fairwise.store.quotas import exclude
+from fairwise.store.schema import answers
 from fairwise.store.store import Store
-from fairwise.store.tables import answers
 from fairwise.study.folder import StudyFolder
 
 if TYPE_CHECKING:
@@ -82,7 +81,7 @@ def test_an_untouched_bundle_is_in_order(bundle: Path) -> None:
 
 
 def test_no_outcome_no_secret_and_no_link_is_in_it(bundle: Path, study: StudyFolder) -> None:
-    files = read_bundle(bundle).files
+    files = contents(read_bundle(bundle))
     everything = b"".join(files.values())
     assert OUTCOME.encode() not in everything
     assert b"never" not in everything
@@ -223,36 +222,6 @@ def test_formulas_in_bundles_are_defused_and_come_back(study: StudyFolder, tmp_p
     assert verify_bundle(bundle).answers == 4
 
 
-def test_texts_of_older_bundles_are_read_as_they_are(bundle: Path) -> None:
-    def older(files: dict[str, bytes]) -> None:
-        files[MANIFEST] = json.dumps(json.loads(files[MANIFEST]) | {"format": 1}).encode()
-        for words, row in zip(FORMULAS, range(7), strict=False):
-            in_table(ANSWERS, put(row, "why", words))(files)
-
-    old = changed(bundle, older, forge=True)
-    assert list(read_bundle(old).table(ANSWERS)["why"])[:6] == list(FORMULAS)
-    assert verify_bundle(old) == verify_bundle(bundle)
-
-
-def test_texts_of_bundles_of_format_2_are_read_as_it_wrote_them(bundle: Path) -> None:
-    """A ' before what begins like a formula, and after a semicolon none."""
-
-    def older(*cells: str) -> Path:
-        def change(files: dict[str, bytes]) -> None:
-            files[MANIFEST] = json.dumps(json.loads(files[MANIFEST]) | {"format": 2}).encode()
-            for row, words in enumerate(cells):
-                in_table(ANSWERS, put(row, "why", words))(files)
-
-        return changed(bundle, change, forge=True)
-
-    old = older("'=1+1", "''quoted'", "x;=1", "x;'=1")
-    assert list(read_bundle(old).table(ANSWERS)["why"])[:4] == ["=1+1", "'quoted'", "x;=1", "x;'=1"]
-    assert verify_bundle(old) == verify_bundle(bundle)
-    for cell in ("=1+1", "'plain"):
-        with pytest.raises(InputError, match=r"answers.csv, row 2, column why: needed: a ' before what"):
-            verify_bundle(older(cell))
-
-
 @pytest.mark.parametrize("cell", ["=1+1", "'plain", "x;=1", "x;'plain"])
 def test_a_newer_bundle_holds_no_formula(bundle: Path, cell: str) -> None:
     with pytest.raises(InputError, match=r"answers.csv, row 2, column why: needed: a ' before what"):
@@ -293,7 +262,7 @@ def test_a_coarse_bundle_has_neither_times_nor_words_and_can_be_checked(study: S
         store.change_now(partial(exclude, number=1, reason=words, by="Ada", at=datetime.now(UTC)))
         for coarse in (False, True):
             store.read_now(partial(write_bundle, file, study, coarse=coarse))
-            content = b"".join(read_bundle(file).files.values())
+            content = b"".join(contents(read_bundle(file)).values())
             assert (words.encode() in content) is not coarse
             assert verify_bundle(file).coarse is coarse
     bundle = read_bundle(file)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from tests.web.participant.test_answering import DESIGN, PAIRS, SAID, take_part,
 from typer.testing import CliRunner
 
 from fairwise.archive.bundle import ANSWER_MODELS, ANSWERS, SCHEDULE, read_bundle, tables, write_bundle
-from fairwise.archive.restore import reopen_bundle
+from fairwise.archive.reopen import reopen_bundle
 from fairwise.archive.verify import verify_bundle
 from fairwise.cli.app import app
 from fairwise.errors import InputError
@@ -200,21 +199,3 @@ def test_a_bundle_opens_as_a_study_again(bundle: Path, tmp_path: Path, new_empty
         visit.post(f"{mine}/closing", **hidden(visit.get(f"{mine}/closing")), rules="")
         visit.store.read_now(lambda connection: write_bundle(tmp_path / "third.zip", study, connection))
     assert verify_bundle(tmp_path / "third.zip").active == verify_bundle(bundle).active + DESIGN["active"]
-
-
-def test_older_bundles_without_models_are_still_in_order(
-    make_study: Callable[..., StudyFolder], tmp_path: Path, new_empty_database: Callable[[], Any]
-) -> None:
-    study = make_study()
-    with visiting(study, tmp_path / "study.sqlite") as visit:
-        visit.answer(visit.begin(), 1)
-        visit.store.read_now(lambda connection: write_bundle(tmp_path / "new.zip", study, connection))
-
-    def as_before(files: dict[str, bytes]) -> None:
-        del files[ANSWER_MODELS]
-        for name, columns in ((SCHEDULE, ["answer_model", "answers_known"]), (ANSWERS, ["sequence"])):
-            in_table(name, partial(pd.DataFrame.drop, columns=columns))(files)
-
-    old = changed(tmp_path / "new.zip", as_before, forge=True)
-    assert verify_bundle(old).answers == 1
-    reopen_bundle(old, tmp_path / "again", new_empty_database())

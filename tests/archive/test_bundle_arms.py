@@ -9,7 +9,7 @@ from random import Random
 import pandas as pd
 import pytest
 
-from fairwise.archive.bundle_arms import _check_order
+from fairwise.archive.verify import _check_turn_order
 from fairwise.errors import InputError
 from fairwise.study.design import Arm
 from fairwise.study.schedules import ArmTurns
@@ -40,7 +40,7 @@ def history(seed: int, *, leaving: float, again: float) -> tuple[pd.DataFrame, i
 @pytest.mark.parametrize("seed", range(20))
 def test_what_can_have_come_about_is_in_order(seed: int) -> None:
     people, gone = history(seed, leaving=0.2, again=0.4)
-    _check_order(BUNDLE, people, TURNS, gone, late=False)
+    _check_turn_order(BUNDLE, people, TURNS, gone, late=False)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -49,7 +49,7 @@ def test_two_who_changed_places_are_found(seed: int) -> None:
     people, _ = history(seed, leaving=0, again=0.3)
     one, *_, other = people.index[people["arm_kept"] == "no"]
     with pytest.raises(InputError, match="passed over"):
-        _check_order(BUNDLE, exchanged(people, one, other), TURNS, 0, late=False)
+        _check_turn_order(BUNDLE, exchanged(people, one, other), TURNS, 0, late=False)
 
 
 def test_the_first_of_two_arms_who_changed_places_are_found() -> None:
@@ -57,7 +57,7 @@ def test_the_first_of_two_arms_who_changed_places_are_found() -> None:
     people, _ = history(0, leaving=0, again=0)
     other = people.index[people["arm"] != people["arm"].iloc[0]][0]
     with pytest.raises(InputError, match="passed over"):
-        _check_order(BUNDLE, exchanged(people, 0, other), TURNS, 0, late=False)
+        _check_turn_order(BUNDLE, exchanged(people, 0, other), TURNS, 0, late=False)
 
 
 def test_of_one_arm_nobody_who_stayed_in_it_changes_places() -> None:
@@ -65,9 +65,9 @@ def test_of_one_arm_nobody_who_stayed_in_it_changes_places() -> None:
     turns = [turn for turn in range(60) if TURNS[turn] == TURNS[0]][:6]
     rows = [(str(number), str(turn), TURNS[0], "yes" if turn else "no") for number, turn in enumerate(turns, start=1)]
     people = pd.DataFrame(rows, columns=["number", "arm_turn", "arm", "arm_kept"])
-    _check_order(BUNDLE, people, TURNS, 0, late=False)
+    _check_turn_order(BUNDLE, people, TURNS, 0, late=False)
     with pytest.raises(InputError, match="passed over"):
-        _check_order(BUNDLE, exchanged(people, 1, 5), TURNS, 0, late=False)
+        _check_turn_order(BUNDLE, exchanged(people, 1, 5), TURNS, 0, late=False)
 
 
 def exchanged(people: pd.DataFrame, one: int, other: int) -> pd.DataFrame:
@@ -80,4 +80,4 @@ def test_a_turn_in_the_billions_is_refused_at_once() -> None:
     people, _ = history(0, leaving=0, again=0.5)
     people.loc[len(people) - 1, "arm_turn"] = "2147483000"
     with pytest.raises(InputError, match="passed over"):
-        _check_order(BUNDLE, people, TURNS, 5, late=False)
+        _check_turn_order(BUNDLE, people, TURNS, 5, late=False)

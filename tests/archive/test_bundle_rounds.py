@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import sqlalchemy as sa
-from tests.support.changed_bundles import changed, in_table, put
+from tests.support.changed_bundles import changed, contents, in_table, put
 from tests.support.visits import hidden, visiting
 
 from fairwise.archive.bundle import ANSWERS, REASONS, ROUND_PAIRS, read_bundle, write_bundle
-from fairwise.archive.restore import reopen_bundle
+from fairwise.archive.reopen import reopen_bundle
 from fairwise.archive.verify import verify_bundle
 from fairwise.errors import InputError
-from fairwise.store import deliberation, export, reasons
+from fairwise.store import deliberation, export
 from fairwise.store.operators import Operator
+from fairwise.store.schema import reasons as decided
 from fairwise.store.store import snapshot
 from fairwise.store.study_state import standing
-from fairwise.store.tables import reasons as decided
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,10 +43,12 @@ def bundle(make_study: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
         store.change_now(partial(deliberation.end_first_round, at=now))
         store.change_now(partial(deliberation.open_second_round, at=now, until=None, prices={}))
         pairs = [pair.two for pair in store.read_now(deliberation.round_list)]
-        ids = [one.answer_id for one in store.read_now(partial(reasons.reasons_about, pairs=pairs))]
+        ids = [one.answer_id for one in store.read_now(partial(deliberation.reasons_about, pairs=pairs))]
         ada = Operator(1, "Ada", "owner")
         store.change_now(
-            partial(reasons.decide, names=dict.fromkeys(ids, "ABCD"), state="released", operator=ada, at=now)
+            partial(
+                deliberation.decide_reasons, names=dict.fromkeys(ids, "ABCD"), state="released", operator=ada, at=now
+            )
         )
         visit.site.host.look_again()
         page = visit.get(f"{mine}/second-round")
@@ -62,7 +64,7 @@ def test_it_is_verified_and_reopened_as_it_was(bundle: Path, tmp_path: Path) -> 
     found = read_bundle(bundle)
     assert len(found.table(ROUND_PAIRS)) == 1
     assert set(found.table(REASONS)["state"]) == {"released"}
-    assert "Ada" not in "".join(file.decode(errors="replace") for file in found.files.values())
+    assert "Ada" not in "".join(file.decode(errors="replace") for file in contents(found).values())
     database = tmp_path / "study.sqlite"
     reopen_bundle(bundle, tmp_path / "again", database)
     with snapshot(database) as connection:

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import sqlalchemy as sa
-from tests.support.changed_bundles import changed, in_table, put
+from tests.support.changed_bundles import changed, contents, in_table, put
 from tests.support.someone import Someone
 from tests.support.visits import hidden, visiting
 
 from fairwise.archive.bundle import BALLOTS, PARTICIPANTS, VOTES, read_bundle, write_bundle
 from fairwise.archive.bundle import tables as bundle_tables
-from fairwise.archive.restore import reopen_bundle
+from fairwise.archive.reopen import reopen_bundle
 from fairwise.archive.verify import verify_bundle
 from fairwise.errors import InputError
 from fairwise.store import votes
+from fairwise.store.schema import jobs, participants
 from fairwise.store.store import Store
-from fairwise.store.tables import jobs, participants
 from fairwise.study.deliberation import Rule, Tally
 from fairwise.study.settings import Stage
 
@@ -76,7 +76,7 @@ def test_ended_votes_are_in_it_with_their_ballots_and_open_ones_are_not(bundle: 
     (vote,) = found.rows(VOTES)
     assert (vote["vote"], vote["rule"], vote["chosen"], vote["why"]) == ("1", "borda", "0", "=the law")
     assert [row["ballot"] for row in found.rows(BALLOTS)] == [",".join(map(str, ballot)) for ballot in RANKED]
-    assert "Ada" not in "".join(file.decode(errors="replace") for file in found.files.values())
+    assert "Ada" not in "".join(file.decode(errors="replace") for file in contents(found).values())
     assert [row["why"] for row in read_bundle(bundle.with_name("coarse.zip")).rows(VOTES)] == [""]
     assert reopen_bundle(bundle, tmp_path / "again", tmp_path / "study.sqlite").ballots == 5
 

@@ -108,7 +108,7 @@ def test_groups_of_judges_go_together(judgments: Judgments) -> None:
 
 def test_a_judge_at_whose_rows_nothing_is_paid_takes_one_question(judgments: Judgments) -> None:
     """Rows without a price can be left out of a best solution, which needs no new search then."""
-    loose = {"gamma": 0.9}
+    loose = {"gamma": 0.8}
     model, _ = fitted(loose, judgments, tol=1e-9)
     free = [judge for judge, price in model.prices_.groupby("judge")["price"].sum().items() if price == 0]
     assert free

@@ -22,7 +22,7 @@ from fairwise.judgments import find_conflicts
 from fairwise.simulation import draw_respondents
 from fairwise.simulation.respondent import SIMULATED
 from fairwise.store import export
-from fairwise.store.identity import FILE
+from fairwise.store.places import IDENTITY_FILE
 from fairwise.store.store import snapshot
 from fairwise.study.new_study import new_study
 from fairwise.tables.files import PeopleFile
@@ -70,7 +70,7 @@ def serve() -> Iterator[Callable[..., str]]:
     running: list[tuple[uvicorn.Server, threading.Thread]] = []
 
     def start(study: StudyFolder, database: str | Path, prefix: str = "") -> str:
-        (study.path / FILE).unlink(missing_ok=True)  # one study is served with several databases here
+        (study.path / IDENTITY_FILE).unlink(missing_ok=True)  # one study is served with several databases here
         app = Site(study.path, database, prefix)
 
         async def proxy(scope: Any, receive: Any, send: Any) -> None:

@@ -16,7 +16,7 @@ from fairwise.bots.browser import checked_address
 from fairwise.bots.participant import preferred, vote
 from fairwise.errors import InputError
 from fairwise.store import votes
-from fairwise.store.tables import jobs
+from fairwise.store.schema import jobs
 from fairwise.study.deliberation import Rule, condorcet_winner, is_ballot
 from fairwise.web.app import Site
 

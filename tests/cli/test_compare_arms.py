@@ -13,7 +13,7 @@ import pytest
 from tests.support.rounds_on_store import play_two_rounds
 
 from fairwise.simulation import draw_pairs, simulate_panel, simulate_second_round
-from fairwise.store.arm_tables import arm_blocks, shown_reasons
+from fairwise.store.export import arm_blocks, shown_reasons
 from fairwise.store.store import Store
 from fairwise.store.study_state import set_state
 from fairwise.study.folder import StudyFolder

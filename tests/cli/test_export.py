@@ -12,7 +12,7 @@ import pytest
 from tests.support.someone import shown_pair
 
 from fairwise.judgments import Answer, Judgments
-from fairwise.store import answers, participants
+from fairwise.store import participants, recording
 from fairwise.store.store import Store
 from fairwise.study.folder import StudyFolder
 from fairwise.study.settings import Stage
@@ -41,8 +41,8 @@ def home(study: Study, run: Callable[..., Result]) -> Path:
         write(lambda c, consent=consent: participants.start(c, consent, folder.schedule, lambda: secrets.token_hex(9)))
         for position in range(1, answered + 1):
             key = store.read_now(partial(shown_pair, token_hash=token, position=position)).key
-            new = answers.NewAnswer(key, secrets.token_hex(8), Answer.SAME, "", None, 1.5, NOW)
-            write(partial(answers.record, token_hash=token, new=new))
+            new = recording.NewAnswer(key, secrets.token_hex(8), Answer.SAME, "", None, 1.5, NOW)
+            write(partial(recording.record, token_hash=token, new=new))
         if answered == 2:
             said = partial(participants.finish, rules="=cmd|' /C calc'!A0", expressible="", comments="two\nlines")
             write(partial(said, token_hash=token, at=NOW))

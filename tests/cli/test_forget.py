@@ -11,8 +11,8 @@ import sqlalchemy as sa
 from tests.support.visits import visiting
 
 from fairwise.store import erasure, recruitment
+from fairwise.store.schema import counters, panel_groups, participants
 from fairwise.store.store import Store, snapshot
-from fairwise.store.tables import counters, panel_groups, participants
 from fairwise.study.folder import StudyFolder
 from fairwise.study.recruitment import Keys
 

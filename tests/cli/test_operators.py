@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from tests.support.operating import PASSWORD, Operating, operating
 from tests.support.small_study import study_maker
 
-from fairwise.store.tables import events, operators
+from fairwise.store.schema import events, operators
 from fairwise.web.shared.attempts import OF_ONE_NAME
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from tests.support.served import PAIRS, Served, browsing, press, serving
 
 from fairwise.store.engine import database_url, reading_engine
 from fairwise.store.roster import roster
-from fairwise.store.tables import answers, appearances, participants
+from fairwise.store.schema import answers, appearances, participants
 from fairwise.study.cards import check_questions
 from fairwise.study.settings import StudySettings
 

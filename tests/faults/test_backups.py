@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import random
 import shutil
@@ -12,15 +11,26 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import sqlalchemy as sa
-from tests.support.old_study import everything, old_rows
 from tests.support.visits import Visit, hidden, visiting
 from typer.testing import CliRunner
 
-from fairwise.archive.backup import BACKUP, FORMAT, MANIFEST
-from fairwise.archive.container import STUDY, ContainerWriter
+from fairwise.archive.backup import MANIFEST
+from fairwise.archive.container import STUDY
 from fairwise.cli.app import app
 from fairwise.store.engine import database_url, writing_engine
-from fairwise.store.tables import invitations, jobs, operators, rooms, sessions
+from fairwise.store.schema import (
+    answers,
+    appearances,
+    closings,
+    invitations,
+    jobs,
+    operators,
+    participants,
+    rooms,
+    sessions,
+    withdrawals,
+)
+from fairwise.store.schema import study as study_table
 from fairwise.study.folder import SECRET, StudyFolder
 
 if TYPE_CHECKING:
@@ -52,6 +62,17 @@ def change(database: str | Path, *statements: sa.Executable) -> None:
         for statement in statements:
             connection.execute(statement)
     engine.dispose()
+
+
+def everything(address: str | Path) -> dict[str, list[dict[str, Any]]]:
+    """What participants answered, by table."""
+    engine = writing_engine(database_url(address))
+    tables = (participants, appearances, answers, closings, withdrawals, study_table)
+    with engine.connect() as connection:
+        queries = {table.name: sa.select(table).order_by(*table.primary_key) for table in tables}
+        rows = {name: [dict(row) for row in connection.execute(query).mappings()] for name, query in queries.items()}
+    engine.dispose()
+    return rows
 
 
 def finished(visit: Visit, mine: str) -> str:
@@ -123,32 +144,6 @@ def test_from_one_database_to_the_other(study: StudyFolder, new_database: NewDat
     there = new_database()
     fairwise("restore", file, tmp_path / "and-again", *at(there))
     assert everything(there) == everything(here)
-
-
-def test_an_old_backup_is_brought_up_to_date(study: StudyFolder, new_database: NewDatabase, tmp_path: Path) -> None:
-    file, there, rows = tmp_path / "old.zip", new_database(), old_rows(study.fingerprint)
-    rows["counters"] = [{"name": "participants", "value": 3}]
-    about = {
-        "format": FORMAT,
-        "fairwise": "0",
-        "made_at": WHEN,
-        "fingerprint": study.fingerprint,
-        "tables_version": "0001",
-    }
-
-    def cell(value: Any) -> Any:
-        return base64.b64encode(value).decode() if isinstance(value, bytes) else value
-
-    with zipfile.ZipFile(file, "w") as archive:
-        writer = ContainerWriter(archive, BACKUP)
-        for name, lines in rows.items():
-            written = [json.dumps({key: cell(value) for key, value in row.items()}) for row in lines]
-            writer.add(f"tables/{name}.jsonl", [f"{line}\n".encode() for line in written])
-        for path in study.path.iterdir():
-            writer.add(STUDY + path.name, [path.read_bytes()])
-        writer.end({**about, "rows": {name: len(lines) for name, lines in rows.items()}})
-    fairwise("restore", file, tmp_path / "again", *at(there))
-    assert everything(there) == old_rows(study.fingerprint)
 
 
 def test_what_is_there_is_not_overwritten(

@@ -19,9 +19,9 @@ from sqlalchemy.exc import DataError, OperationalError
 from tests.support.operating import Operating, operating
 from tests.support.visits import Visit, hidden
 
-from fairwise.store import failures
-from fairwise.store.failures import FailedWrites
-from fairwise.store.tables import answers
+from fairwise.store import logs
+from fairwise.store.logs import FailedWrites
+from fairwise.store.schema import answers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -179,7 +179,7 @@ def test_each_kind_is_said_once_a_minute_with_how_many_there_were(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 1000.0
-    monkeypatch.setattr(failures, "monotonic", lambda: now)
+    monkeypatch.setattr(logs, "monotonic", lambda: now)
     failed = FailedWrites("The database")
     full = OperationalError("INSERT", {}, psycopg.errors.DiskFull('could not extend file "x"\nHINT: secrets'))
     slow = OperationalError("INSERT", {}, psycopg.errors.LockNotAvailable("canceling statement"))

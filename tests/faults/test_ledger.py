@@ -11,7 +11,7 @@ from faults.ledger import Compared, Ledger, compared
 from tests.support.visits import hidden, visiting
 
 from fairwise.store.engine import database_url, writing_engine
-from fairwise.store.tables import answers, participants
+from fairwise.store.schema import answers, participants
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.engine import make_url
-from tests.support.old_study import take_back
 from tests.support.operating import operating
 from tests.support.visits import Visit, visiting
 from typer.testing import CliRunner
@@ -18,7 +17,7 @@ from fairwise.archive.backup import take_backup
 from fairwise.cli.app import app
 from fairwise.errors import InputError
 from fairwise.store.engine import database_url, writing_engine
-from fairwise.store.identity import FILE
+from fairwise.store.places import IDENTITY_FILE
 from fairwise.store.store import Store
 from fairwise.store.study_state import set_state
 from fairwise.web.shared.host import Host
@@ -114,14 +113,14 @@ def test_a_database_that_is_refused_is_not_recorded(study: StudyFolder, tmp_path
     never_served.mkdir()
     with pytest.raises(InputError, match="another study"):
         Store.open(tmp_path / "first.sqlite", "another", never_served)
-    assert not (never_served / FILE).exists()
+    assert not (never_served / IDENTITY_FILE).exists()
     Store.open(tmp_path / "second.sqlite", "another", never_served).close()
 
 
 def test_what_is_recorded_is_no_secret(study: StudyFolder, own_postgres: str) -> None:
     address = make_url(own_postgres).set(password="hunter2").render_as_string(hide_password=False)
     state(study.path, address)
-    file = study.path / FILE
+    file = study.path / IDENTITY_FILE
     assert set(json.loads(file.read_text(encoding="utf-8"))) == {"database", "address"}
     assert "hunter2" not in file.read_text(encoding="utf-8")
     assert file.stat().st_mode & 0o077 == 0
@@ -133,7 +132,9 @@ def test_the_same_database_under_another_address_is_the_same(study: StudyFolder,
     moved = tmp_path / "moved.sqlite"
     (study.path / "study.sqlite").rename(moved)
     state(study.path, moved)
-    assert str(moved) in (study.path / FILE).read_text(encoding="utf-8"), "and the new one is what is told next time"
+    assert str(moved) in (study.path / IDENTITY_FILE).read_text(encoding="utf-8"), (
+        "and the new one is what is told next time"
+    )
     elsewhere = tmp_path / "copy"
     study.path.rename(elsewhere)
     state(elsewhere, moved)
@@ -157,7 +158,7 @@ def test_a_restored_study_is_served_and_the_old_folder_keeps_to_its_own(
 
 
 def test_a_new_beginning_is_made_by_deleting_the_record(study: StudyFolder, closed: str | Path) -> None:
-    (study.path / FILE).unlink()
+    (study.path / IDENTITY_FILE).unlink()
     with operating(study.path, study.path / "study.sqlite") as console:
         assert console.site.host.standing.state == "open"
         Visit(console.client).begin()
@@ -165,88 +166,21 @@ def test_a_new_beginning_is_made_by_deleting_the_record(study: StudyFolder, clos
         state(study.path, closed)
 
 
-def test_a_study_of_an_older_version_gets_its_database_recorded(
-    study: StudyFolder, closed: str | Path, tmp_path: Path
+def test_a_study_with_fits_takes_no_empty_database_although_its_record_is_gone(
+    study: StudyFolder, closed: str | Path
 ) -> None:
-    (study.path / FILE).unlink()
-    take_back(closed, "0008", tmp_path / "then.sqlite")
-    (study.path / "jobs" / "1").mkdir(parents=True)  # a fit, so that it was served before
+    (study.path / IDENTITY_FILE).unlink()
+    (study.path / "jobs" / "1").mkdir(parents=True)
     with pytest.raises(InputError, match="there were models of this study before"):
         state(study.path, study.path / "study.sqlite")
     assert not (study.path / "study.sqlite").exists()
     assert state(study.path, closed) == "closed"
-    assert json.loads((study.path / FILE).read_text(encoding="utf-8"))["database"]
-
-
-@pytest.fixture
-def started_without(study: StudyFolder, closed: str | Path, tmp_path: Path) -> Path:
-    """A study of 0.1.0 without fits that was started without its database, and so on an empty one."""
-    (study.path / FILE).unlink()
-    take_back(closed, "0008", tmp_path / "then.sqlite")
-    here = study.path / "study.sqlite"
-    assert state(study.path, here) == "open"
-    return here
-
-
-def change(database: str | Path, *statements: str) -> None:
-    engine = writing_engine(database_url(database))
-    with engine.begin() as connection:
-        for statement in statements:
-            connection.exec_driver_sql(statement)
-    engine.dispose()
-
-
-def test_a_study_of_0_1_started_without_its_database_takes_it_again(
-    study: StudyFolder, closed: str | Path, started_without: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    assert state(study.path, closed) == "closed"
-    assert "is its database from now on, as study.sqlite in its folder is empty" in caplog.text
-    with pytest.raises(InputError, match="is empty, and not this study's database"):
-        state(study.path, started_without)
-    assert state(study.path, closed) == "closed"
-
-
-DONE_IN_IT = {
-    "account": "INSERT INTO operators (name, password_hash, role, made_at) VALUES ('Ada', 'h', 'owner', '2026-01-01')",
-    "an account, removed": "INSERT INTO events (at, operator, action, about) VALUES ('2026-01-01', 'Ada', 'a', 'b')",
-    "somebody who withdrew": "INSERT INTO withdrawals (day) VALUES ('2026-01-01')",
-    "a room": "INSERT INTO rooms (name, code, made_at) VALUES ('Hall', 'abc', '2026-01-01')",
-    "closed": "UPDATE study SET state = 'closed'",
-    "another database at its place": "UPDATE database_identity SET value = 'another'",
-}
-
-
-@pytest.mark.parametrize("what", DONE_IN_IT)
-def test_nothing_takes_the_place_of_a_database_in_which_something_was_done(
-    study: StudyFolder, closed: str | Path, started_without: Path, what: str
-) -> None:
-    change(started_without, DONE_IN_IT[what])
-    before = (study.path / FILE).read_text(encoding="utf-8")
-    with pytest.raises(InputError, match=r"is not this study's database\. Its own is study\.sqlite in its folder"):
-        state(study.path, closed)
-    assert (study.path / FILE).read_text(encoding="utf-8") == before
-
-
-def test_an_empty_or_another_study_never_takes_the_place_of_an_empty_one(
-    study: StudyFolder, closed: str | Path, started_without: Path, new_database: Callable[[], str | Path]
-) -> None:
-    empty = new_database()
-    with pytest.raises(InputError, match="is empty, and not this study's database"):
-        state(study.path, empty)
-    assert tables(empty) == []
-    Store.open(empty, study.fingerprint).close()
-    with pytest.raises(InputError, match="is empty, and not this study's database"):
-        state(study.path, empty)
-    change(closed, "UPDATE study SET fingerprint = 'another'")
-    with pytest.raises(InputError, match="is not this study's database"):
-        state(study.path, closed)
-    assert "database_identity" not in tables(closed), "it is left as it is"
-    assert state(study.path, started_without) == "open"
+    assert json.loads((study.path / IDENTITY_FILE).read_text(encoding="utf-8"))["database"]
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", "[" * 100_000, '{"database": "x"}'])
 def test_a_record_that_says_nothing_is_told_in_a_sentence(study: StudyFolder, text: str) -> None:
-    (study.path / FILE).write_text(text, encoding="utf-8")
+    (study.path / IDENTITY_FILE).write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match="does not say which database is this study's"):
         state(study.path, study.path / "study.sqlite")
 

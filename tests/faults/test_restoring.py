@@ -113,7 +113,7 @@ def test_versions_that_we_do_not_know(backup: Path, tmp_path: Path, version: str
                 data = json.dumps(json.loads(data) | {"tables_version": version}).encode()
             written.writestr(name, data)
     said = fairwise("restore", new, tmp_path / "again", code=1).stderr
-    assert said.startswith(f"fairwise: {new}: made by a newer Fairwise")
+    assert said.startswith(f"fairwise: {new}: The database was made by a newer Fairwise")
 
 
 def test_only_what_a_backup_holds_is_taken(backup: Path, tmp_path: Path) -> None:

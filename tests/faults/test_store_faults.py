@@ -14,10 +14,10 @@ from sqlalchemy.exc import OperationalError
 from starlette.testclient import TestClient
 from tests.support.visits import Visit, hidden, visiting
 
-from fairwise.store.engine import Moment, database_url, writing_engine
+from fairwise.store.engine import database_url, writing_engine
 from fairwise.store.errors import StoreUnavailable
+from fairwise.store.schema import Moment, answers, participants, repeats
 from fairwise.store.store import Store, snapshot
-from fairwise.store.tables import answers, participants, repeats
 from fairwise.web.app import Site
 from fairwise.web.shared.host import Host
 

@@ -33,7 +33,7 @@ from fairwise.store.fit_files import (
     job_folder,
     unfinished_folder,
 )
-from fairwise.store.tables import jobs as table
+from fairwise.store.schema import jobs as table
 
 if TYPE_CHECKING:
     from collections.abc import Callable

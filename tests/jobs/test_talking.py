@@ -14,8 +14,7 @@ from tests.support.rounds_on_store import PAIRS, TWO_ARMS, play_in_room, play_tw
 
 from fairwise.auditing.arms import IN_ROOMS
 from fairwise.jobs.talking import NO_CONTROL, NOT_LEARNED, effects_in_words, effects_of
-from fairwise.store.arm_tables import SecondRound, finished_second_round
-from fairwise.store.export import judgments
+from fairwise.store.export import SecondRound, finished_second_round, judgments
 from fairwise.store.fit_files import EFFECTS, REPORTS, SUMMARY, job_folder
 from fairwise.store.store import Store
 from fairwise.store.study_state import set_state

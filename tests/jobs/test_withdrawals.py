@@ -37,8 +37,8 @@ from fairwise.store.fit_files import (
     unfinished_folder,
 )
 from fairwise.store.housekeeping import tidy_fits
+from fairwise.store.schema import participants as table
 from fairwise.store.store import Store, snapshot
-from fairwise.store.tables import participants as table
 from fairwise.study.recruitment import Keys
 
 if TYPE_CHECKING:

@@ -308,3 +308,30 @@ def test_a_callback_ends_no_search_at_another_gamma() -> None:
             assert certificate.error <= seen[-1].error + 1e-9
             ended += 1
     assert ended > 20
+
+
+@pytest.mark.parametrize("how", ["callback", "interrupt"])
+def test_a_fit_that_is_stopped_while_it_looks_for_the_least_excess_keeps_its_model(crowd: Town, how: str) -> None:
+    asked: list[FitProgress] = []
+
+    def stop(now: FitProgress) -> bool:
+        asked.append(now)
+        if np.isnan(now.gap) and how == "interrupt":
+            raise KeyboardInterrupt
+        return bool(np.isnan(now.gap))
+
+    model = fitted(crowd, new("tree", eta=0.05, tol=1e-3), stop)
+    assert np.isnan(asked[-1].gap)
+    assert model.certificate_.stopped == "gap"
+    assert -1e-9 <= model.certificate_.gap <= 1e-3
+
+
+def test_the_search_for_the_least_excess_ends_after_max_iter(crowd: Town) -> None:
+    asked: list[FitProgress] = []
+    fitted(crowd, new("tree", eta=0.05, tol=1e-3), asked.append)
+    needed = sum(not np.isnan(one.gap) for one in asked)
+    assert len(asked) > needed
+    asked.clear()
+    model = fitted(crowd, new("tree", eta=0.05, tol=1e-3, max_iter=needed), asked.append)
+    assert len(asked) == needed
+    assert model.certificate_.stopped == "gap"

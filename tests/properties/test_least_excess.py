@@ -75,6 +75,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "depth 2": {"max_depth": 2, "eta": 0.1},
     "group rules": {"max_depth": 1, "eta": 0.2, "group_constraints": DemographicParity(difference_bound=0.1)},
     "three labels": {"max_depth": 1, "eta": 0.3, "label_values": {0: 0.0, 1: 0.6, 2: 1.0}},
+    "no budget": {"max_depth": 1, "eta": None},
     "amounts": {"max_depth": 1, "eta": 0.3, "grid": 4, "larger_is_better": True, "judge_budgets": 0.4},
 }
 

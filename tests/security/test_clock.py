@@ -11,14 +11,14 @@ from tests.support.operating import operating
 from tests.support.watching import take_part
 from typer.testing import CliRunner
 
-from fairwise.archive import restore
+from fairwise.archive import backup
 from fairwise.archive.backup import take_backup
 from fairwise.cli.app import app
 from fairwise.store import erasure
 from fairwise.store.engine import database_url, writing_engine
 from fairwise.store.erasure import forget_in_time
+from fairwise.store.schema import answers, counters, events, metadata, participants
 from fairwise.store.store import Store
-from fairwise.store.tables import answers, counters, events, metadata, participants
 from fairwise.web.console import overview
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def days_later(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
             def now(cls, tz: Any = None) -> Any:
                 return datetime.now(tz) + timedelta(days=days)
 
-        for module in (erasure, overview, restore):
+        for module in (erasure, overview, backup):
             monkeypatch.setattr(module, "datetime", Later)
 
     return set_clock

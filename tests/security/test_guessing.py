@@ -11,7 +11,7 @@ from tests.support.attacked import post
 from tests.support.operating import PASSWORD, Operating, operating
 from tests.support.raw_asgi import send
 
-from fairwise.store.tables import operators
+from fairwise.store.schema import operators
 from fairwise.web.console import login
 from fairwise.web.console.login import setup_key
 from fairwise.web.shared.attempts import FROM_ONE_ADDRESS, OF_ONE_NAME

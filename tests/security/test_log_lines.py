@@ -14,8 +14,8 @@ import httpx2
 import pytest
 from tests.support.served_process import served
 
-from fairwise.store import failures
-from fairwise.store.failures import MOST_KINDS, LogLimit
+from fairwise.store import logs
+from fairwise.store.logs import MOST_KINDS, LogLimit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,7 +80,7 @@ def test_strangers_fill_no_log(make_study: Callable[..., Any]) -> None:
 
 def test_each_kind_is_told_once_a_minute(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
-    monkeypatch.setattr(failures, "monotonic", lambda: now)
+    monkeypatch.setattr(logs, "monotonic", lambda: now)
     log = logging.getLogger("fairwise.tests.told")
     limit = LogLimit()
     log.addFilter(limit)

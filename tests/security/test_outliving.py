@@ -21,8 +21,8 @@ from tests.support.served import listening
 
 from fairwise.store import operators
 from fairwise.store.errors import LastOwner, NotLoggedIn
-from fairwise.store.tables import events, metadata, sessions
-from fairwise.store.tables import operators as accounts
+from fairwise.store.schema import events, metadata, sessions
+from fairwise.store.schema import operators as accounts
 from fairwise.web.app import ALL_PAGES, Site
 from fairwise.web.console import base as routes
 from fairwise.web.console import login

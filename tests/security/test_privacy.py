@@ -22,8 +22,8 @@ from tests.support.watching import take_part
 from fairwise.store import erasure, export
 from fairwise.store.erasure import forget_in_time, needs_cleaning, note_deletion
 from fairwise.store.recruitment import invite
+from fairwise.store.schema import answers, closings, invitations, participants
 from fairwise.store.study_state import set_state
-from fairwise.store.tables import answers, closings, invitations, participants
 from fairwise.study.recruitment import Keys
 from fairwise.web.console import overview
 from fairwise.web.console.base import COOKIE

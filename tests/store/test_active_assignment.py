@@ -13,13 +13,12 @@ import sqlalchemy as sa
 from tests.support.someone import shown_pair
 
 from fairwise.judgments import Answer
-from fairwise.store import active_assignment, answers, participants
-from fairwise.store import active_assignment as laying_out
+from fairwise.store import participants, recording
 from fairwise.store.errors import AlreadyFinished, NotYet, Unknown
+from fairwise.store.schema import answers as answers_table
+from fairwise.store.schema import appearances
+from fairwise.store.schema import participants as everyone
 from fairwise.store.store import Store
-from fairwise.store.tables import answers as answers_table
-from fairwise.store.tables import appearances
-from fairwise.store.tables import participants as everyone
 from fairwise.study.active import ParticipantAnswer
 from fairwise.study.schedules import ShownPair
 from fairwise.study.settings import Stage
@@ -52,20 +51,20 @@ def store(database: str | Path) -> Iterator[Store]:
     opened.close()
 
 
-def new_answer(store: Store, position: int, answer: Answer = Answer.SAME) -> answers.NewAnswer:
+def new_answer(store: Store, position: int, answer: Answer = Answer.SAME) -> recording.NewAnswer:
     key = store.read_now(partial(shown_pair, token_hash=TOKEN, position=position)).key
-    return answers.NewAnswer(key, secrets.token_hex(9), answer, "", None, 1.0, NOW)
+    return recording.NewAnswer(key, secrets.token_hex(9), answer, "", None, 1.0, NOW)
 
 
-def choice(store: Store, new: answers.NewAnswer, a: str = "x", b: str = "y", model: int | None = None) -> Any:
-    upcoming = store.read_now(partial(laying_out.upcoming, token_hash=TOKEN, key=new.key, places=PLACES))
-    if upcoming is None:
+def choice(store: Store, new: recording.NewAnswer, a: str = "x", b: str = "y", model: int | None = None) -> Any:
+    place = store.read_now(partial(recording.empty_place, token_hash=TOKEN, key=new.key, places=PLACES))
+    if place is None:
         return None
-    return laying_out.Choice(upcoming, ShownPair(a, b, "active", 0.25), model, secrets.token_urlsafe(18))
+    return recording.Choice(place, ShownPair(a, b, "active", 0.25), model, secrets.token_urlsafe(18))
 
 
-def record(store: Store, new: answers.NewAnswer, chosen: Any) -> int | None:
-    return store.change_now(partial(laying_out.record, token_hash=TOKEN, new=new, choice=chosen))
+def record(store: Store, new: recording.NewAnswer, chosen: Any) -> int | None:
+    return store.change_now(partial(recording.record_with_choice, sent=recording.SentAnswer(TOKEN, new), choice=chosen))
 
 
 def rows(store: Store, table: sa.Table) -> list[Any]:
@@ -82,11 +81,11 @@ def test_only_what_follows_from_the_seed_is_laid_out_at_first(store: Store) -> N
 
 
 def test_answer_and_pair_are_kept_together(store: Store) -> None:
-    model = store.change_now(partial(active_assignment.keep, learned_from=7, parameters="{}", at=NOW))
+    model = store.change_now(partial(recording.add_model, learned_from=7, parameters="{}", at=NOW))
     new = new_answer(store, 1)
     chosen = choice(store, new, model=model)
-    assert (chosen.upcoming.participant_number, chosen.upcoming.after, chosen.upcoming.answers) == (1, 1, 0)
-    laid_out = [(pair.position, pair.a, pair.b, pair.answer) for pair in chosen.upcoming.laid_out]
+    assert (chosen.place.participant_number, chosen.place.after, chosen.place.answers) == (1, 1, 0)
+    laid_out = [(pair.position, pair.a, pair.b, pair.answer) for pair in chosen.place.laid_out]
     assert laid_out == [(1, "a", "b", None), (3, "c", "d", None)]
     assert record(store, new, chosen) == 1
     made = rows(store, appearances)[-1]
@@ -95,8 +94,8 @@ def test_answer_and_pair_are_kept_together(store: Store) -> None:
     assert choice(store, new) is None  # nothing is left to choose behind it
     assert choice(store, new_answer(store, 2)) is None
     later = choice(store, new_answer(store, 3))
-    assert [laid.position for laid in later.upcoming.laid_out] == [1, 2, 3]
-    assert later.upcoming.answers == 1
+    assert [laid.position for laid in later.place.laid_out] == [1, 2, 3]
+    assert later.place.answers == 1
 
 
 def test_the_same_form_sent_twice_lays_out_once(store: Store) -> None:
@@ -159,22 +158,20 @@ def test_several_processes_lay_out_once(store: Store, database: str | Path) -> N
 def test_nobody_finishes_before_all_places_are_answered(store: Store) -> None:
     finish = partial(participants.finish, token_hash=TOKEN, rules="", expressible="", comments="", at=NOW)
     for place in (1, 3):  # answered without choosing what comes behind
-        store.change_now(partial(answers.record, token_hash=TOKEN, new=new_answer(store, place)))
+        store.change_now(partial(recording.record, token_hash=TOKEN, new=new_answer(store, place)))
     with pytest.raises(NotYet):
         store.change_now(partial(finish, places=PLACES))
 
 
 def test_what_was_said_so_far_is_read_for_learning(store: Store) -> None:
-    assert store.read_now(active_assignment.newest) is None
+    assert store.read_now(recording.newest_model) is None
     for answer in (Answer.SAME, Answer.NO_CONSTRAINT):
         new = new_answer(store, 1, answer)
         record(store, new, choice(store, new))
-    assert store.read_now(active_assignment.everyones_answers) == [
-        ParticipantAnswer("1", "a", "b", Answer.NO_CONSTRAINT)
-    ]
-    assert store.read_now(active_assignment.how_many_answered) == 1
+    assert store.read_now(recording.all_current_answers) == [ParticipantAnswer("1", "a", "b", Answer.NO_CONSTRAINT)]
+    assert store.read_now(recording.count_answered) == 1
     for learned_from in (1, 2):
-        store.change_now(partial(active_assignment.keep, learned_from=learned_from, parameters="{}", at=NOW))
-    newest = store.read_now(active_assignment.newest)
+        store.change_now(partial(recording.add_model, learned_from=learned_from, parameters="{}", at=NOW))
+    newest = store.read_now(recording.newest_model)
     assert newest is not None
     assert newest.learned_from == 2

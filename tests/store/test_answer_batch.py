@@ -15,11 +15,11 @@ from tests.support.someone import NOW, TOTAL, Someone, shown_pair
 
 from fairwise.judgments import Answer
 from fairwise.store import answers
-from fairwise.store.answers import NewAnswer, SentAnswer, record, record_all
 from fairwise.store.errors import Full, NotYet, Unknown
-from fairwise.store.tables import answers as answers_table
-from fairwise.store.tables import repeats
-from fairwise.store.writer import Joint, JointQuestions
+from fairwise.store.recording import FIRST_ANSWERS, NewAnswer, RoundPolicy, SentAnswer, record, record_all
+from fairwise.store.schema import answers as answers_table
+from fairwise.store.schema import repeats
+from fairwise.store.store import Batchable, BatchedReads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 _SAID = (Answer.SAME, Answer.NO_CONSTRAINT)
 
 
-def sent(who: Someone, position: int, answer: Answer, nonce: str, keep: Any = record) -> SentAnswer:
+def sent(who: Someone, position: int, answer: Answer, nonce: str, policy: RoundPolicy = FIRST_ANSWERS) -> SentAnswer:
     key = who.read(shown_pair, position=position).key
-    return SentAnswer(who.token, NewAnswer(key, nonce, answer, "", None, 1.0, NOW), keep)
+    return SentAnswer(who.token, NewAnswer(key, nonce, answer, "", None, 1.0, NOW), policy)
 
 
 def kept(store: Store) -> list[Any]:
@@ -116,11 +116,10 @@ def test_before_somebodys_first_answer_those_before_it_are_counted(store: Store)
         if connection.execute(sa.select(sa.func.count()).select_from(answers_table)).scalar_one() >= most:
             raise Full
 
-    def keep(connection: sa.Connection, token_hash: bytes, new: NewAnswer, batch: Any = None) -> int:
-        return record(connection, token_hash, new, before_first=take, batch=batch)
-
     async def all_at_once() -> list[Any]:
-        jobs = [Joint(record_all, sent(who, 1, Answer.SAME, "n", keep)) for who in everyone]
+        jobs = [
+            Batchable(record_all, sent(who, 1, Answer.SAME, "n", RoundPolicy(before_first=take))) for who in everyone
+        ]
         return await asyncio.gather(*map(store.write, jobs), return_exceptions=True)
 
     found = asyncio.run(all_at_once())
@@ -134,7 +133,7 @@ def test_nobody_answers_for_somebody_else_among_others(store: Store) -> None:
 
     async def all_at_once() -> list[Any]:
         batch = [sent(third, 1, Answer.SAME, "n"), stolen, sent(third, 2, Answer.SAME, "m")]
-        return await asyncio.gather(*(store.write(Joint(record_all, s)) for s in batch), return_exceptions=True)
+        return await asyncio.gather(*(store.write(Batchable(record_all, s)) for s in batch), return_exceptions=True)
 
     first, refused, second = asyncio.run(all_at_once())
     assert (first, second) == (1, 2)
@@ -169,9 +168,9 @@ def test_refused_changes_leave_the_others_in_one_commit(store: Store, seed: int)
         changes: list[Any] = [chance.choice([count, refuse_late, fail]) for _ in range(chance.randint(0, 4))]
         for who in chance.sample(everyone, 3):
             one = sent(who, chance.randint(1, TOTAL), chance.choice(_SAID), f"form{number}")
-            changes.append(Joint(record_all, one))
+            changes.append(Batchable(record_all, one))
         unknown = sent(everyone[0], 1, Answer.SAME, "n")
-        changes += [Joint(record_all, unknown._replace(token_hash=b"?" * 32))] * chance.randint(1, 3)
+        changes += [Batchable(record_all, unknown._replace(token_hash=b"?" * 32))] * chance.randint(1, 3)
         chance.shuffle(changes)
         opened, go = Event(), Event()
         first = store._writer.submit(lambda _, opened=opened, go=go: (opened.set(), go.wait(60)))  # type: ignore[misc]
@@ -184,7 +183,7 @@ def test_refused_changes_leave_the_others_in_one_commit(store: Store, seed: int)
         assert len(commits) == 2, "the one before, and all that waited for it"
         alone = {count: str, refuse_late: NotYet, fail: ZeroDivisionError}
         for change, outcome in zip(changes, outcomes, strict=True):
-            stranger = isinstance(change, Joint) and change.item.token_hash == b"?" * 32
+            stranger = isinstance(change, Batchable) and change.item.token_hash == b"?" * 32
             assert type(outcome) is alone.get(change, Unknown if stranger else int)
         assert store.read_now(total) - before == outcomes.count("counted")
         assert len(kept(store)[0]) >= answered
@@ -205,7 +204,7 @@ def test_pairs_that_are_looked_at_together(store: Store) -> None:
             return None
 
     async def together() -> list[Any]:
-        return await asyncio.gather(*(store.read(Joint(answers.appearances_at, one)) for one in wanted))
+        return await asyncio.gather(*(store.read(Batchable(answers.appearances_at, one)) for one in wanted))
 
     found = asyncio.run(together())
     assert found == [alone(*one) for one in wanted]
@@ -223,7 +222,7 @@ class Asking:
     def __init__(self) -> None:
         self.asked: list[list[int]] = []
         self.go_on = asyncio.Event()
-        self.questions = JointQuestions(self._read)
+        self.questions = BatchedReads(self._read)
 
     async def _read(self, question: Callable[[Any], Any]) -> Any:
         await self.go_on.wait()
@@ -236,7 +235,7 @@ class Asking:
         return [2 * item for item in items]
 
     def ask(self, item: int) -> asyncio.Future[int]:
-        return self.questions.ask(Joint(self.double, item))
+        return self.questions.ask(Batchable(self.double, item))
 
 
 def test_those_who_come_meanwhile_are_asked_together() -> None:

@@ -24,10 +24,10 @@ from tests.support.someone import TOTAL, Someone, shown_pair
 from fairwise.judgments import Answer
 from fairwise.store import answers, export, participants
 from fairwise.store.errors import AlreadyFinished, NotYet, Unknown
+from fairwise.store.schema import answers as answers_table
+from fairwise.store.schema import appearances, closings, withdrawals
+from fairwise.store.schema import participants as participants_table
 from fairwise.store.store import Store
-from fairwise.store.tables import answers as answers_table
-from fairwise.store.tables import appearances, closings, withdrawals
-from fairwise.store.tables import participants as participants_table
 from fairwise.study.settings import Stage
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ import pytest
 import sqlalchemy as sa
 
 from fairwise.judgments import Answer
-from fairwise.store import answers, export, participants
+from fairwise.store import answers, export, participants, recording
 from fairwise.store.roster import progress, roster
+from fairwise.store.schema import participants as table
 from fairwise.store.store import Store
-from fairwise.store.tables import participants as table
 from fairwise.study.design import Arm
 from fairwise.study.schedules import ArmTurns, ShownPair
 from fairwise.study.settings import Stage
@@ -57,8 +57,8 @@ class Visitor:
 
     def finish(self) -> None:
         pair = self.store.read_now(partial(answers.appearances_of, token_hash=self.token))[0]
-        new = answers.NewAnswer(pair.key, secrets.token_hex(8), Answer.SAME, "", None, 1.0, self.now)
-        self.write(partial(answers.record, token_hash=self.token, new=new))
+        new = recording.NewAnswer(pair.key, secrets.token_hex(8), Answer.SAME, "", None, 1.0, self.now)
+        self.write(partial(recording.record, token_hash=self.token, new=new))
         end = partial(participants.finish, rules="", expressible="", comments="", at=self.now)
         for _ in range(2):  # sent again it changes nothing
             self.write(partial(end, token_hash=self.token, arms=TURNS if self.late else None))

@@ -12,13 +12,13 @@ from tests.support.panellists import MANY, TWO, Panellist, open_round, panel
 from tests.support.someone import NOW
 
 from fairwise.judgments import Answer
-from fairwise.store import deliberation, exclusions, export, reasons
+from fairwise.store import deliberation, export, quotas
 from fairwise.store.errors import NothingToDiscuss, NotOpen, NotShownAgain, NotYet, RoundOver, Unknown
 from fairwise.store.operators import Operator
+from fairwise.store.schema import answers as answers_table
+from fairwise.store.schema import events
+from fairwise.store.schema import reasons as reasons_table
 from fairwise.store.study_state import SECOND, set_state, standing
-from fairwise.store.tables import answers as answers_table
-from fairwise.store.tables import events
-from fairwise.store.tables import reasons as reasons_table
 
 if TYPE_CHECKING:
     from fairwise.store.store import Store
@@ -34,19 +34,19 @@ def opinion(store: Store, one: Panellist, position: int = 1) -> deliberation.Opi
     return store.read_now(look)
 
 
-def given(store: Store) -> list[reasons.GivenReason]:
-    return store.read_now(partial(reasons.reasons_about, pairs=TWO))
+def given(store: Store) -> list[deliberation.GivenReason]:
+    return store.read_now(partial(deliberation.reasons_about, pairs=TWO))
 
 
 def decide(store: Store, state: str, *answer_ids: int, hours: int = 0) -> None:
     at = NOW + timedelta(hours=hours)
     names = {one: f"name{one}" for one in answer_ids}
-    store.change_now(partial(reasons.decide, names=names, state=state, operator=ADA, at=at))
+    store.change_now(partial(deliberation.decide_reasons, names=names, state=state, operator=ADA, at=at))
 
 
 def report(store: Store, answer_id: int, hours: int) -> None:
     at = NOW + timedelta(hours=hours)
-    store.change_now(partial(reasons.report, answer_id=answer_id, name=f"name{answer_id}", at=at))
+    store.change_now(partial(deliberation.report_reason, answer_id=answer_id, name=f"name{answer_id}", at=at))
 
 
 def actions(store: Store) -> list[tuple[Any, ...]]:
@@ -80,7 +80,7 @@ def test_what_three_people_answered_is_not_discussed(store: Store) -> None:
 def test_excluded_people_dispute_nothing(store: Store) -> None:
     people = panel(store, "sss", "sss", "sss", "sss", "ass")
     number = people[-1].number
-    store.change_now(partial(exclusions.exclude, number=number, reason="too fast", by="Ada", at=NOW))
+    store.change_now(partial(quotas.exclude, number=number, reason="too fast", by="Ada", at=NOW))
     with pytest.raises(NothingToDiscuss):
         open_round(store)
 
@@ -182,11 +182,11 @@ def test_only_released_reasons_are_read_by_others_and_never_ones_own(store: Stor
     mine, because = given(store)
     assert (mine.state, because.answer) == (None, Answer.B_AT_LEAST_A)
     assert opinion(store, people[2]).reasons == []
-    decide(store, reasons.RELEASED, mine.answer_id, because.answer_id)
+    decide(store, deliberation.RELEASED, mine.answer_id, because.answer_id)
     assert [one.text for one in opinion(store, people[0]).reasons] == ["because"]
     assert {one.text for one in opinion(store, people[2]).reasons} == {"mine", "because"}
-    decide(store, reasons.HIDDEN, because.answer_id, hours=1)
-    decide(store, reasons.HIDDEN, because.answer_id, hours=2)
+    decide(store, deliberation.HIDDEN, because.answer_id, hours=1)
+    decide(store, deliberation.HIDDEN, because.answer_id, hours=2)
     assert opinion(store, people[0]).reasons == []
     assert [what for _, what, _ in actions(store)] == ["reason released", "reason released", "reason hidden"]
     assert given(store)[1].decided_at == NOW + timedelta(hours=1), "what is decided already is left alone"
@@ -198,16 +198,16 @@ def test_a_report_hides_at_once_until_an_operator_decides_and_then_never_again(s
     (reason,) = given(store)
     report(store, reason.answer_id, hours=1)
     assert given(store)[0].state is None, "what nobody was shown cannot be reported"
-    decide(store, reasons.RELEASED, reason.answer_id, hours=2)
+    decide(store, deliberation.RELEASED, reason.answer_id, hours=2)
     report(store, reason.answer_id, hours=3)
     assert opinion(store, people[0]).reasons == []
-    assert (given(store)[0].waits, store.read_now(reasons.waiting)) == (True, 1)
-    decide(store, reasons.RELEASED, reason.answer_id, hours=4)
-    assert (given(store)[0].waits, store.read_now(reasons.waiting)) == (False, 0)
+    assert (given(store)[0].waits, store.read_now(deliberation.count_reported)) == (True, 1)
+    decide(store, deliberation.RELEASED, reason.answer_id, hours=4)
+    assert (given(store)[0].waits, store.read_now(deliberation.count_reported)) == (False, 0)
     report(store, reason.answer_id, hours=5)
     assert len(opinion(store, people[0]).reasons) == 1
-    assert store.read_now(reasons.waiting) == 1
-    decide(store, reasons.HIDDEN, reason.answer_id, hours=6)
+    assert store.read_now(deliberation.count_reported) == 1
+    decide(store, deliberation.HIDDEN, reason.answer_id, hours=6)
     assert opinion(store, people[0]).reasons == []
     assert [who for who, *_ in actions(store)] == ["Ada", "(a participant)", "Ada", "(a participant)", "Ada"]
 
@@ -215,13 +215,13 @@ def test_a_report_hides_at_once_until_an_operator_decides_and_then_never_again(s
 def test_a_withdrawn_or_excluded_author_is_read_by_nobody(store: Store) -> None:
     people = panel(store, "ass", "bss", "ass", "nss", "bss", "bss", why={1: "first", 4: "second"})
     open_round(store)
-    decide(store, reasons.RELEASED, *(one.answer_id for one in given(store)))
+    decide(store, deliberation.RELEASED, *(one.answer_id for one in given(store)))
     assert len(opinion(store, people[0]).reasons) == 2
     people[1].withdraw()
     assert [one.text for one in opinion(store, people[0]).reasons] == ["second"]
     assert store.read_now(lambda c: c.execute(sa.select(sa.func.count()).select_from(reasons_table)).scalar_one()) == 1
     number = people[4].number
-    store.change_now(partial(exclusions.exclude, number=number, reason="too fast", by="Ada", at=NOW))
+    store.change_now(partial(quotas.exclude, number=number, reason="too fast", by="Ada", at=NOW))
     assert opinion(store, people[0]).reasons == []
     assert given(store) == []
     with pytest.raises(Unknown):
@@ -231,6 +231,6 @@ def test_a_withdrawn_or_excluded_author_is_read_by_nobody(store: Store) -> None:
 def test_a_text_that_was_forgotten_is_read_by_nobody(store: Store) -> None:
     people = panel(store, "ass", "bss", "ass", "nss", why={1: "because"})
     open_round(store)
-    decide(store, reasons.RELEASED, given(store)[0].answer_id)
+    decide(store, deliberation.RELEASED, given(store)[0].answer_id)
     store.change_now(lambda c: c.execute(sa.update(answers_table).values(why="")))
     assert opinion(store, people[0]).reasons == []

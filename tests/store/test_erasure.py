@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from fairwise.store.engine import database_url, migrate
 from fairwise.store.erasure import counter, set_counter
-from fairwise.store.tables import counters
+from fairwise.store.schema import counters
 
 
 def test_a_counter_begins_goes_on_and_is_one_for_each_name(store: Any) -> None:

@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
-import sqlalchemy as sa
-from tests.support.changed_bundles import changed, in_table, put
+from tests.support.changed_bundles import changed, contents, in_table, put
 from tests.support.visits import hidden, visiting
 
 from fairwise.archive.bundle import ANSWERS, EXCLUSIONS, read_bundle, write_bundle
-from fairwise.archive.restore import reopen_bundle
+from fairwise.archive.reopen import reopen_bundle
 from fairwise.archive.verify import verify_bundle
 from fairwise.errors import InputError
-from fairwise.store import exclusions, export
+from fairwise.store import export, quotas
 from fairwise.store.errors import Unknown
-from fairwise.store.store import Store, snapshot
-from fairwise.store.tables import exclusions as kept
+from fairwise.store.store import snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -51,12 +49,12 @@ def visit(study: Any, new_database: Callable[[], str | Path]) -> Iterator[Visit]
 
 def exclude(visit: Visit, number: int, reason: str = "too fast", hour: int = 0) -> None:
     at = NOON + timedelta(hours=hour)
-    visit.store.change_now(partial(exclusions.exclude, number=number, reason=reason, by="Ada", at=at))
+    visit.store.change_now(partial(quotas.exclude, number=number, reason=reason, by="Ada", at=at))
 
 
 def include(visit: Visit, number: int, hour: int) -> None:
     at = NOON + timedelta(hours=hour)
-    visit.store.change_now(partial(exclusions.include, number=number, by="Bea", at=at))
+    visit.store.change_now(partial(quotas.include, number=number, by="Bea", at=at))
 
 
 def everything(visit: Visit, **choices: bool) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
@@ -93,7 +91,7 @@ def test_every_decision_is_kept_and_none_counts_twice(visit: Visit) -> None:
     include(visit, 1, 2)
     include(visit, 1, 3)
     exclude(visit, 1, "second", 4)
-    found = visit.store.read_now(partial(exclusions.history, number=1))
+    found = visit.store.read_now(partial(quotas.exclusion_history, number=1))
     assert [(one.reason, one.excluded_by, one.included_by) for one in found] == [
         ("first", "Ada", "Bea"),
         ("second", "Ada", None),
@@ -116,12 +114,12 @@ def test_a_bundle_has_everything_and_the_exclusions(visit: Visit, study: Any, tm
     files = read_bundle(bundle)
     assert len(files.table(ANSWERS)) == 8
     assert list(files.table(EXCLUSIONS).columns) == ["number", "reason", "excluded_at", "included_at"]
-    assert b"Ada" not in b"".join(files.files.values())
+    assert b"Ada" not in b"".join(contents(files).values())
 
     reopen_bundle(bundle, tmp_path / "again", tmp_path / "again.sqlite")
     with snapshot(tmp_path / "again.sqlite") as connection:
         assert set(export.judgments(connection).frame["judge"]) == {"p00002"}
-        again = exclusions.history(connection, 1)
+        again = quotas.exclusion_history(connection, 1)
     assert [(one.reason, one.included_at is None) for one in again] == [("first", False), ("second", True)]
 
 
@@ -144,17 +142,3 @@ def test_exclusions_that_cannot_be_are_refused(
     forged = changed(tmp_path / "bundle.zip", in_table(EXCLUSIONS, put(row, column, value)), forge=True)
     with pytest.raises(InputError, match=said):
         verify_bundle(forged)
-
-
-def test_older_bundles_have_none(visit: Visit, study: Any, tmp_path: Path) -> None:
-    visit.store.read_now(lambda connection: write_bundle(tmp_path / "bundle.zip", study, connection))
-
-    def without(files: dict[str, bytes]) -> None:
-        del files[EXCLUSIONS]
-
-    older = changed(tmp_path / "bundle.zip", without, forge=True)
-    assert verify_bundle(older).excluded == 0
-    reopen_bundle(older, tmp_path / "again", tmp_path / "again.sqlite")
-    store = Store.open(tmp_path / "again.sqlite", study.fingerprint)
-    assert store.read_now(lambda c: c.execute(sa.select(sa.func.count()).select_from(kept)).scalar_one()) == 0
-    store.close()

@@ -15,8 +15,8 @@ import sqlalchemy as sa
 from fairwise.store import jobs
 from fairwise.store.erasure import delete_participant
 from fairwise.store.errors import NotUnderWay
+from fairwise.store.schema import participants
 from fairwise.store.store import Store
-from fairwise.store.tables import participants
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

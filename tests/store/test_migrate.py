@@ -1,82 +1,107 @@
-"""Which databases are taken, what is made in them, and what stays in the file."""
+"""Which databases are taken, what is made in them, and how the next version upgrades them."""
 
 from __future__ import annotations
 
-import json
+import hashlib
+import shutil
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.schema import CreateIndex, CreateTable
 from tests.support.someone import Someone
 
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
-from fairwise.store.engine import database_url, migrate, tables_of, writing_engine
-from fairwise.store.store import Store
-from fairwise.store.tables import events, metadata, votes
-from fairwise.study.deliberation import GroupTally, Tally
+from fairwise.store import answers, engine
+from fairwise.store.engine import current_version, database_url, migrate, newest_version, writing_engine
+from fairwise.store.schema import metadata
+from fairwise.store.store import Store, snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+FIRST_TABLES = "6ac4caf39fec5f6397ce713a5f2f089c730e63fa41da70cbf2d45722d056ac83"
+
+
+def test_the_first_version_makes_the_same_tables_for_ever() -> None:
+    """Whoever changes `schema.py` writes its tables as they were into the first migration, and adds another one."""
+    made = []
+    for dialect in (sqlite.dialect(), postgresql.dialect()):  # type: ignore[no-untyped-call]
+        for table in metadata.sorted_tables:
+            made.append(str(CreateTable(table).compile(dialect=dialect)))
+            made += sorted(str(CreateIndex(index).compile(dialect=dialect)) for index in table.indexes)
+    assert hashlib.sha256("".join(made).encode()).hexdigest() == FIRST_TABLES
+
 
 def test_migrations_make_the_tables_the_code_expects(new_empty_database: Callable[[], str | Path]) -> None:
-    engine = writing_engine(database_url(new_empty_database()))
-    migrate(engine)
-    migrate(engine)
-    with engine.connect() as connection:
+    writing = writing_engine(database_url(new_empty_database()))
+    migrate(writing)
+    migrate(writing)
+    with writing.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
         assert compare_metadata(context, metadata) == []
-    engine.dispose()
+    writing.dispose()
 
 
-def test_tallies_of_ended_votes_are_fixed_by_the_upgrade(new_empty_database: Callable[[], str | Path]) -> None:
-    """Those of fewer than five ballots tell nothing, open votes have none, and excluded participants do not count."""
-    address = new_empty_database()
-    engine = writing_engine(database_url(address))
-    when = "2026-01-02 03:04:05"
-    options = json.dumps([{"eta": eta, "error": 0.3, "followed": 1, "not_followed": 1} for eta in (0.0, 0.1, 0.2)])
-    with tables_of(engine, "0016") as connection:
+NEXT = """
+import sqlalchemy as sa
+from alembic import op
 
-        def put(table: str, **row: object) -> None:
-            names, values = ", ".join(row), ", ".join(f":{name}" for name in row)
-            connection.execute(sa.text(f"INSERT INTO {table} ({names}) VALUES ({values})"), row)
-
-        put("jobs", id=1, made_at=when, made_by="A", settings="{}", state="done", message="")
-        for number in range(1, 8):
-            who = {"consent_version": "v", "consented_at": when, "stage": "finished"}
-            put("participants", id=number, number=number, token_hash=bytes([number]) * 32, arm="ab"[number % 2], **who)
-        put("exclusions", participant_id=7, reason="r", excluded_at=when, excluded_by="A")
-        for vote, closed in ((1, when), (2, when), (3, None)):
-            put("votes", id=vote, job_id=1, rule="borda", options=options, opened_at=when, opened_by="A", why="")
-            if closed:
-                connection.execute(sa.text(f"UPDATE votes SET closed_at = '{when}' WHERE id = {vote}"))
-        for vote, number in [(1, 1), (1, 7), *((vote, number) for vote in (2, 3) for number in range(1, 8))]:
-            put("ballots", vote_id=vote, participant_id=number, ballot="2,0,1", cast_at=when)
-        put("events", at=when, operator="A", action="reason hidden", about="reason 17")
-        put("events", at=when, operator="A", action="vote opened", about="fit 1")
-    migrate(engine)
-    with engine.connect() as connection:
-        found = connection.execute(sa.select(votes.c.tally).order_by(votes.c.id)).scalars().all()
-        assert connection.execute(sa.select(events.c.about).order_by(events.c.id)).scalars().all() == ["", "fit 1"]
-    engine.dispose()
-    tallies = [text and Tally.from_json(text) for text in found]
-    everyone = GroupTally(None, 6, [6, 0, 12], [2])
-    assert tallies == [Tally(1), Tally(6, everyone, 2, {}), None]
+revision, down_revision = "2", "1"
 
 
-def test_a_newer_database_is_refused(new_empty_database: Callable[[], str | Path]) -> None:
-    address = new_empty_database()
-    engine = writing_engine(database_url(address))
-    migrate(engine)
-    with engine.begin() as connection:
-        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
-    with pytest.raises(InputError, match="newer Fairwise"):
-        migrate(engine)
-    engine.dispose()
+def upgrade():
+    with op.batch_alter_table("appearances") as table:
+        table.add_column(sa.Column("shown", sa.Integer, nullable=False, server_default="7"))
+"""
+
+
+def test_the_next_version_upgrades_with_all_answers(
+    new_database: Callable[[], str | Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = new_database()
+    store = Store.open(address, "study")
+    someone = Someone(store)
+    someone.answer(1, Answer.SAME, "n")
+    read = partial(answers.appearances_of, token_hash=someone.token)
+    before = store.read_now(read)
+    store.close()
+    shutil.copytree(engine.MIGRATIONS, tmp_path / "migrations")
+    (tmp_path / "migrations" / "versions" / "2_next.py").write_text(NEXT)
+    monkeypatch.setattr(engine, "MIGRATIONS", tmp_path / "migrations")
+    with pytest.raises(InputError, match="'1', and this Fairwise reads '2': upgrade the tables"), snapshot(address):
+        pass
+    writing = writing_engine(database_url(address))
+    migrate(writing)
+    with writing.connect() as connection:
+        assert current_version(connection) == newest_version() == "2"
+        assert read(connection) == before
+        assert connection.execute(sa.text("SELECT DISTINCT shown FROM appearances")).scalar_one() == 7
+    writing.dispose()
+
+
+@pytest.mark.parametrize(("version", "said"), [("9999", "update Fairwise"), ("0018", "fairwise study reopen")])
+def test_tables_of_another_version_are_refused_and_left_as_they_are(
+    new_database: Callable[[], str | Path], version: str, said: str
+) -> None:
+    address = new_database()
+    Store.open(address, "study").close()
+    writing = writing_engine(database_url(address))
+    with writing.begin() as connection:
+        connection.exec_driver_sql(f"UPDATE alembic_version SET version_num = '{version}'")
+    with pytest.raises(InputError, match=f"tables of version '{version}'.*{said}"):
+        Store.open(address, "study")
+    with pytest.raises(InputError, match=f"tables of version '{version}'.*{said}"), snapshot(address):
+        pass
+    with writing.connect() as connection:
+        assert current_version(connection) == version
+    writing.dispose()
 
 
 def test_another_studys_answers_are_not_mixed_in(new_database: Callable[[], str | Path]) -> None:

@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import sqlalchemy as sa
-from alembic import command
 from tests.support.someone import shown_pair
 
 from fairwise.judgments import Answer
-from fairwise.store import answers, export, participants
-from fairwise.store.engine import _scripts, database_url, migrate, writing_engine
+from fairwise.store import answers, export, participants, recording
 from fairwise.store.quotas import anchor_coverage
 from fairwise.store.store import Store
 from fairwise.study.settings import Stage
@@ -51,8 +49,8 @@ class Visitor:
 
     def answer(self, position: int, hour: float = 0, answer: Answer = Answer.SAME) -> None:
         shown = self.store.read_now(partial(shown_pair, token_hash=self.token, position=position))
-        new = answers.NewAnswer(shown.key, secrets.token_hex(8), answer, "", None, 1.0, hours(hour))
-        self.write(partial(answers.record, token_hash=self.token, new=new))
+        new = recording.NewAnswer(shown.key, secrets.token_hex(8), answer, "", None, 1.0, hours(hour))
+        self.write(partial(recording.record, token_hash=self.token, new=new))
 
     def finish(self, hour: float = 0) -> None:
         for pair in self.store.read_now(partial(answers.appearances_of, token_hash=self.token)):
@@ -152,9 +150,9 @@ def test_balance_is_counted_on_those_who_finish(store: Store, study: StudyFolder
         later = anchor_coverage(connection, study.schedules.anchor_pool, since=hours(48 * 4))
     assert [(pair.a, pair.b) for pair in soon] == list(study.schedules.anchor_pool)
     assert sum(pair.finished for pair in soon) == 32 * 2
-    assert sum(pair.at_it for pair in soon) == 4 * 2
-    assert [pair.at_it for pair in later] == [0] * 7
-    together = [pair.finished + pair.at_it for pair in soon]
+    assert sum(pair.active for pair in soon) == 4 * 2
+    assert [pair.active for pair in later] == [0] * 7
+    together = [pair.finished + pair.active for pair in soon]
     assert max(together) - min(together) <= 1
 
 
@@ -168,42 +166,3 @@ def test_repeats_are_exported_and_only_measure(store: Store, study: StudyFolder)
     assert judgments.frame.loc[repeats, "selection_probability"].isna().all()
     assert judgments.frame.loc[~repeats, "selection_probability"].between(0, 1).all()
     assert len(judgments.counted()) == 12
-
-
-def test_a_database_of_before_loses_nothing(new_empty_database: Callable[[], str | Path]) -> None:
-    engine = writing_engine(database_url(new_empty_database()))
-    with _scripts() as config, engine.begin() as connection:
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0001")
-        for statement in BEFORE.split(";"):
-            connection.exec_driver_sql(statement)
-    old = sa.MetaData()
-    old.reflect(engine)
-    old.remove(old.tables["alembic_version"])
-
-    def kept() -> dict[str, Any]:
-        with engine.connect() as connection:
-            return {name: connection.execute(sa.select(table)).all() for name, table in old.tables.items()}
-
-    before = kept()
-    assert all(before.values())
-    migrate(engine)
-    assert kept() == before
-    with engine.connect() as connection:
-        slots = connection.execute(sa.text("SELECT number, slot FROM participants ORDER BY number")).all()
-    assert [tuple(row) for row in slots] == [(2, 1), (4, 3)]
-    engine.dispose()
-
-
-BEFORE = """
-INSERT INTO participants (id, number, token_hash, consent_version, consented_at, stage, check_tries, finished_at) VALUES
-  (1, 2, 'one', 'v', '2026-01-02 03:04:05.000000', 'finished', 1, '2026-01-02 04:00:00.000000'),
-  (2, 4, 'two', 'v', '2026-01-02 03:04:05.000000', 'pairs', 0, NULL);
-INSERT INTO appearances (id, participant_id, position, key, a, b, design, selection_probability) VALUES
-  (1, 1, 1, 'k1', 'x', 'y', 'uniform', 0.25), (2, 2, 1, 'k2', 'x', 'y', 'uniform', 0.25);
-INSERT INTO answers (id, appearance_id, version, nonce, answer, why, confidence, seconds, answered_at) VALUES
-  (1, 1, 1, 'n', 'same', 'because', 3, 1.5, '2026-01-02 03:30:00.000000');
-INSERT INTO closings (participant_id, rules, expressible, comments) VALUES (1, 'r', 'e', 'c');
-INSERT INTO withdrawals (id, day) VALUES (1, '2026-01-02');
-INSERT INTO study (id, fingerprint) VALUES (1, 'f')
-"""

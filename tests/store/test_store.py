@@ -14,8 +14,8 @@ from tests.support.someone import LEASE, NOW, TOTAL, Someone, schedule
 
 from fairwise.judgments import Answer
 from fairwise.store import participants
+from fairwise.store.schema import answers
 from fairwise.store.store import Store
-from fairwise.store.tables import answers
 from fairwise.study.settings import Stage
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from tests.support.panellists import LETTERS, TWO, Panellist, shared
 from tests.support.someone import NOW, shown_pair
 
 from fairwise.judgments import Answer
-from fairwise.store import exclusions, export, participants, recruitment, talking
-from fairwise.store.answers import NewAnswer
+from fairwise.store import export, participants, quotas, rooms
 from fairwise.store.errors import NotYet, Unknown
-from fairwise.store.tables import answers as answers_table
+from fairwise.store.recording import NewAnswer, RoundPolicy, record
+from fairwise.store.schema import answers as answers_table
 from fairwise.study.deliberation import Step, Turn
 from fairwise.study.recruitment import Arrival
 from fairwise.study.settings import Stage
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from fairwise.store.store import Store
 
 ALONE, SHOWN, AGAIN, COMPARED = Step.ALONE, Step.SHOWN, Step.AGAIN, Step.COMPARED
+
+
+def in_room(turn: Turn) -> RoundPolicy:
+    return RoundPolicy(in_rooms=True, turn=turn, fixed_pairs=TWO)
 
 
 class Phone(Panellist):
@@ -49,10 +53,12 @@ class Phone(Panellist):
 
     def presses(self, turn: Turn, letter: str, *, position: int = 0, nonce: str | None = None) -> None:
         new = self.new(position or turn.pair, letter, nonce)
-        self.write(partial(talking.record_in_room, token_hash=self.token, new=new, seen=turn, pairs=TWO))
+        self.write(partial(record, token_hash=self.token, new=new, policy=in_room(turn)))
 
     def outside(self, position: int, letter: str) -> None:
-        self.write(partial(talking.record_outside, token_hash=self.token, new=self.new(position, letter)))
+        self.write(
+            partial(record, token_hash=self.token, new=self.new(position, letter), policy=RoundPolicy(in_rooms=True))
+        )
 
 
 class TalkingRoom:
@@ -60,21 +66,23 @@ class TalkingRoom:
 
     def __init__(self, store: Store, phones: int) -> None:
         self.store = store
-        self.code: str = store.change_now(partial(recruitment.open_room, name="Class 7b", at=NOW))
+        self.code: str = store.change_now(partial(rooms.open_room, name="Class 7b", at=NOW))
         self.phones = [Phone(store, self.code) for _ in range(phones)]
 
     @property
-    def talk(self) -> talking.Talk:
-        found = self.store.read_now(partial(talking.talk_in, code=self.code))
+    def talk(self) -> rooms.Talk:
+        found = self.store.read_now(partial(rooms.talk_in, code=self.code))
         assert found is not None
         return found
 
     def go(self, pair: int, step: Step, seen: Turn | None = None) -> bool:
-        move = partial(talking.go_on, code=self.code, seen=seen or self.talk.turn, to=Turn(pair, step), pairs=len(TWO))
+        move = partial(
+            rooms.change_turn, code=self.code, seen=seen or self.talk.turn, to=Turn(pair, step), pairs=len(TWO)
+        )
         return self.store.change_now(move)
 
-    def wall(self, pair: int) -> talking.InRoom:
-        return self.store.read_now(partial(talking.in_room, room_id=self.talk.room_id, two=TWO[pair - 1]))
+    def wall(self, pair: int) -> rooms.RoomAnswers:
+        return self.store.read_now(partial(rooms.room_answers, room_id=self.talk.room_id, two=TWO[pair - 1]))
 
 
 @pytest.fixture
@@ -155,15 +163,14 @@ def test_outside_of_the_room_only_what_was_not_answered_in_it_and_afterwards(roo
 
 def test_who_came_by_no_room_is_in_none(store: Store) -> None:
     one = Panellist(store)
-    assert one.read(talking.talk_of) is None
+    assert one.read(rooms.talk_of) is None
     with pytest.raises(Unknown):
         one.write(
             partial(
-                talking.record_in_room,
+                record,
                 token_hash=one.token,
-                new=NewAnswer("", "n", Answer.SAME, "", None, 1.0, NOW),
-                seen=Turn(1, ALONE),
-                pairs=TWO,
+                new=NewAnswer(one.read(shown_pair, position=1).key, "n", Answer.SAME, "", None, 1.0, NOW),
+                policy=in_room(Turn(1, ALONE)),
             )
         )
 
@@ -200,6 +207,6 @@ def test_of_someone_who_withdrew_or_was_left_out_the_wall_shows_nothing(room: Ta
     for phone in room.phones:
         phone.presses(Turn(1, ALONE), "a")
     room.phones[0].withdraw()
-    store.change_now(partial(exclusions.exclude, number=room.phones[1].number, reason="asleep", by="Ada", at=NOW))
+    store.change_now(partial(quotas.exclude, number=room.phones[1].number, reason="asleep", by="Ada", at=NOW))
     shown = room.wall(1)
     assert (shown.present, shown.alone) == (2, {Answer.A_AT_LEAST_B: 2})

@@ -15,15 +15,14 @@ from tests.support.panellists import TWO, open_round, panel
 from tests.support.someone import LEASE, NOW, TOTAL, Someone, schedule, shown_pair
 
 from fairwise.judgments import Answer
-from fairwise.store import answers, deliberation, participants, reasons, recruitment, votes
+from fairwise.store import deliberation, participants, recording, recruitment, rooms, votes
 from fairwise.store.errors import NotInvited, NotOpen, NotYet, RoundOver, StoreProblem
 from fairwise.store.operators import Operator
-from fairwise.store.store import Store
+from fairwise.store.schema import answers as answers_table
+from fairwise.store.schema import ballots, jobs
+from fairwise.store.schema import participants as participants_table
+from fairwise.store.store import Batchable, Store
 from fairwise.store.study_state import require_first_round, require_open, set_state, standing
-from fairwise.store.tables import answers as answers_table
-from fairwise.store.tables import ballots, jobs
-from fairwise.store.tables import participants as participants_table
-from fairwise.store.writer import Joint
 from fairwise.study.deliberation import Rule
 from fairwise.study.recruitment import Arrival
 from fairwise.study.settings import Stage, StudyState
@@ -132,10 +131,10 @@ def test_who_withdraws_while_a_vote_ends_leaves_no_ballot_to_subtract(two: tuple
 def test_no_answer_after_a_study_was_closed(two: tuple[Store, Store], joint: bool) -> None:
     who = Someone(two[0], stage=Stage.PAIRS)
     key = who.read(shown_pair, position=1).key
-    new = answers.NewAnswer(key, "n", Answer.SAME, "", None, 1.0, NOW)
-    record: Any = Joint(answers.record_all, answers.SentAnswer(who.token, new, answers.record))
+    new = recording.NewAnswer(key, "n", Answer.SAME, "", None, 1.0, NOW)
+    record: Any = Batchable(recording.record_all, recording.SentAnswer(who.token, new))
     if not joint:
-        record = partial(answers.record, token_hash=who.token, new=new)
+        record = partial(recording.record, token_hash=who.token, new=new)
     assert isinstance(outcome_after(two, partial(set_state, state=StudyState.CLOSED), record), NotOpen)
     assert not two[0].read_now(lambda c: c.execute(sa.select(answers_table)).all())
 
@@ -158,8 +157,8 @@ def consent(token: bytes, arrival: Arrival) -> Change:
 
 
 def test_nobody_begins_after_a_room_was_closed(two: tuple[Store, Store]) -> None:
-    code = two[0].change_now(partial(recruitment.open_room, name="Class", at=NOW))
-    close = partial(recruitment.close_room, code=code, at=NOW)
+    code = two[0].change_now(partial(rooms.open_room, name="Class", at=NOW))
+    close = partial(rooms.close_room, code=code, at=NOW)
     assert isinstance(outcome_after(two, close, consent(b"t" * 32, Arrival.into_room(code))), NotInvited)
 
 
@@ -182,13 +181,16 @@ def test_a_report_does_not_show_a_reason_again_that_an_operator_hides(two: tuple
     one, _ = two
     panel(one, "ass", "bss", "ass", "nss", why={1: "Ask my neighbour"})
     open_round(one)
-    (reason,) = one.read_now(partial(reasons.reasons_about, pairs=TWO))
-    ada, report = Operator(1, "Ada", "owner"), partial(reasons.report, answer_id=reason.answer_id, name="r1", at=NOW)
-    decide = partial(reasons.decide, names={reason.answer_id: "r1"}, operator=ada, at=NOW)
-    for change in (partial(decide, state=reasons.RELEASED), report, partial(decide, state=reasons.RELEASED)):
+    (reason,) = one.read_now(partial(deliberation.reasons_about, pairs=TWO))
+    ada, report = (
+        Operator(1, "Ada", "owner"),
+        partial(deliberation.report_reason, answer_id=reason.answer_id, name="r1", at=NOW),
+    )
+    decide = partial(deliberation.decide_reasons, names={reason.answer_id: "r1"}, operator=ada, at=NOW)
+    for change in (partial(decide, state=deliberation.RELEASED), report, partial(decide, state=deliberation.RELEASED)):
         one.change_now(change)
-    outcome_after(two, partial(decide, state=reasons.HIDDEN), report)
-    assert one.read_now(partial(reasons.reasons_about, pairs=TWO))[0].state == reasons.HIDDEN
+    outcome_after(two, partial(decide, state=deliberation.HIDDEN), report)
+    assert one.read_now(partial(deliberation.reasons_about, pairs=TWO))[0].state == deliberation.HIDDEN
 
 
 def test_two_who_finish_at_once_end_the_first_round(two: tuple[Store, Store]) -> None:

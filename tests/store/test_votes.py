@@ -12,9 +12,9 @@ from tests.support.someone import Someone
 
 from fairwise.errors import InputError
 from fairwise.store import erasure, votes
-from fairwise.store.exclusions import exclude
+from fairwise.store.quotas import exclude
+from fairwise.store.schema import ballots, jobs, participants
 from fairwise.store.store import Store
-from fairwise.store.tables import ballots, jobs, participants
 from fairwise.study.deliberation import Rule
 from fairwise.study.recruitment import Keys
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from fairwise.archive.bundle import Bundle
+
 
 def changed(bundle: Path, change: Callable[[dict[str, bytes]], object], *, forge: bool = False) -> Path:
     """The bundle with something else in it; a forger also corrects the list of checksums."""
@@ -31,6 +33,11 @@ def changed(bundle: Path, change: Callable[[dict[str, bytes]], object], *, forge
         for name, data in files.items():
             new.writestr(name, data)
     return path
+
+
+def contents(bundle: Bundle) -> dict[str, bytes]:
+    """The content of every file."""
+    return {name: b"".join(bundle.pieces(name)) for name in bundle.names}
 
 
 def in_table(name: str, edit: Callable[[pd.DataFrame], pd.DataFrame]) -> Callable[[dict[str, bytes]], None]:

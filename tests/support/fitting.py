@@ -19,7 +19,7 @@ from fairwise.jobs.fit_data import read_fit_data
 from fairwise.jobs.runner import start_jobs
 from fairwise.jobs.steps import JobFolder, perform
 from fairwise.judgments import Answer
-from fairwise.store import answers, jobs, participants, tables
+from fairwise.store import jobs, participants, recording, schema
 from fairwise.study.new_study import new_study
 from fairwise.study.settings import Stage
 from fairwise.tables.files import PeopleFile
@@ -98,14 +98,14 @@ def answered(
         consent = participants.Consent(token, "v1", NOW, Stage.PAIRS, timedelta(days=1), simulated=simulated)
         new_key = partial(secrets.token_urlsafe, 18)
         store.change_now(partial(participants.start, consent=consent, schedule=study.schedule, new_key=new_key))
-        theirs = tables.participants.c.token_hash == token
-        is_to_them = sa.update(tables.participants).where(theirs).values(relation=relation)
+        theirs = schema.participants.c.token_hash == token
+        is_to_them = sa.update(schema.participants).where(theirs).values(relation=relation)
         store.change_now(partial(sa.Connection.execute, statement=is_to_them))
         for position in range(1, study.settings.pairs + 1):
             shown = store.read_now(partial(shown_pair, token_hash=token, position=position))
             answer = said[int(rng.integers(len(said)))]
-            new = answers.NewAnswer(shown.key, secrets.token_hex(8), answer, "", None, 2.5, NOW)
-            store.change_now(partial(answers.record, token_hash=token, new=new))
+            new = recording.NewAnswer(shown.key, secrets.token_hex(8), answer, "", None, 2.5, NOW)
+            store.change_now(partial(recording.record, token_hash=token, new=new))
         if finished:
             finish = partial(participants.finish, token_hash=token, rules="", expressible="", comments="", at=NOW)
             store.change_now(finish)

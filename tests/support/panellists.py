@@ -11,7 +11,7 @@ from tests.support.someone import NOW, Someone, shown_pair
 
 from fairwise.judgments import Answer
 from fairwise.store import deliberation, participants
-from fairwise.store.answers import NewAnswer, record
+from fairwise.store.recording import NewAnswer, RoundPolicy, record
 from fairwise.store.study_state import FIRST, SECOND
 from fairwise.study.schedules import ShownPair
 from fairwise.study.settings import Stage
@@ -63,10 +63,8 @@ class Panellist(Someone):
         new = NewAnswer(
             self.read(shown_pair, position=position).key, nonce or secrets.token_hex(8), answer, why, None, 1.0, at
         )
-        if asked == SECOND:
-            self.write(partial(deliberation.record_again, token_hash=self.token, new=new, most=MANY))
-        else:
-            self.write(partial(record, token_hash=self.token, new=new, until=until))
+        policy = deliberation.second_round_policy(MANY) if asked == SECOND else RoundPolicy(until=until)
+        self.write(partial(record, token_hash=self.token, new=new, policy=policy))
 
 
 def panel(store: Store, *answers: str, why: Mapping[int, str] | None = None) -> Sequence[Panellist]:

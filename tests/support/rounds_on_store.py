@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 from tests.support.someone import shown_pair
 
 from fairwise.judgments import Answer
-from fairwise.store import deliberation, participants, reasons
-from fairwise.store.answers import NewAnswer, record
+from fairwise.store import deliberation, participants, rooms
 from fairwise.store.operators import Operator
+from fairwise.store.recording import NewAnswer, RoundPolicy, record
+from fairwise.study.deliberation import Step, Turn
+from fairwise.study.recruitment import Arrival
 from fairwise.study.settings import Stage
 
 if TYPE_CHECKING:
@@ -46,30 +48,39 @@ def play_two_rounds(folder: StudyFolder, store: Store) -> None:
     write(partial(deliberation.end_first_round, at=NOW))
     write(partial(deliberation.open_second_round, at=NOW, until=None, prices={}))
     pairs = {pair.two for pair in store.read_now(deliberation.round_list)}
-    every = store.read_now(partial(reasons.reasons_about, pairs=pairs))
+    every = store.read_now(partial(deliberation.reasons_about, pairs=pairs))
     same = {reason.answer_id: "ABCD" for reason in every if reason.answer == Answer.SAME}
-    write(partial(reasons.decide, names=same, state="released", operator=Operator(1, "Ada", "owner"), at=NOW))
+    write(
+        partial(deliberation.decide_reasons, names=same, state="released", operator=Operator(1, "Ada", "owner"), at=NOW)
+    )
     turns = folder.arms_at_end
     assert turns is not None
     for number, token in enumerate(tokens[:-1]):  # the last one does not come back
         for position in range(1, PAIRS + 1):
             answer = Answer.SAME if turns[number] == "talk" else _alone(number, position)
             new = _answer(store, token, position, answer, "")
-            write(partial(deliberation.record_again, token_hash=token, new=new, most=10))
+            write(partial(record, token_hash=token, new=new, policy=deliberation.second_round_policy(10)))
 
 
 def play_in_room(folder: StudyFolder, store: Store) -> None:
     """Six people answer four fixed pairs alone and, having talked in a room, say that all are the same."""
     write: Callable[..., Any] = store.change_now
-    for number in range(6):
-        token = secrets.token_bytes(32)
-        consent = participants.Consent(token, "v1", NOW, Stage.PAIRS, timedelta(days=1))
+    code = write(partial(rooms.open_room, name="Hall", at=NOW))
+    tokens = [secrets.token_bytes(32) for _ in range(6)]
+    for token in tokens:
+        arrival = Arrival.into_room(code)
+        consent = participants.Consent(token, "v1", NOW, Stage.PAIRS, timedelta(days=1), arrival=arrival)
         write(lambda c, consent=consent: participants.start(c, consent, folder.schedule, lambda: secrets.token_hex(9)))
-        for talked in (False, True):
-            for position in range(1, PAIRS + 1):
-                answer = Answer.SAME if talked else _alone(number, position)
-                new = _answer(store, token, position, answer, "")
-                write(partial(record, token_hash=token, new=new, talked=talked))
+    fixed, turn = folder.schedules.fixed, Turn()
+    for pair, two in enumerate(fixed, start=1):
+        for step in (Step.ALONE, Step.SHOWN, Step.AGAIN):
+            seen, turn = turn, Turn(pair, step)
+            write(partial(rooms.change_turn, code=code, seen=seen, to=turn, pairs=len(fixed)))
+            for number, token in enumerate(tokens) if step != Step.SHOWN else ():
+                position = store.read_now(partial(rooms.own_pair, token_hash=token, two=two)).position
+                answer = Answer.SAME if step == Step.AGAIN else _alone(number, position)
+                policy = RoundPolicy(in_rooms=True, turn=turn, fixed_pairs=fixed)
+                write(partial(record, token_hash=token, new=_answer(store, token, position, answer, ""), policy=policy))
 
 
 def _alone(number: int, position: int) -> Answer:

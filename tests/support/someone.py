@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from fairwise.store import answers, participants
-from fairwise.store.writer import Joint
+from fairwise.store import answers, participants, recording
+from fairwise.store.store import Batchable
 from fairwise.study.schedules import ShownPair
 from fairwise.study.settings import Stage
 
@@ -56,8 +56,8 @@ class Someone:
 
     def answer(self, position: int, answer: Answer, nonce: str, key: str | None = None, why: str = "") -> int:
         key = key or self.read(shown_pair, position=position).key
-        new = answers.NewAnswer(key, nonce, answer, why, None, 1.0, NOW)
-        return int(self.write(Joint(answers.record_all, answers.SentAnswer(self.token, new, answers.record))))
+        new = recording.NewAnswer(key, nonce, answer, why, None, 1.0, NOW)
+        return int(self.write(Batchable(recording.record_all, recording.SentAnswer(self.token, new))))
 
     def finish(self) -> None:
         self.write(partial(participants.finish, token_hash=self.token, rules="", expressible="", comments="", at=NOW))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from fairwise.store import identity
+from fairwise.store import places
 
 if TYPE_CHECKING:
     from httpx2 import Response
@@ -73,4 +73,4 @@ def left(console: Operating) -> set[str]:
     """Files in the study's folder beside the database and its record, those of uploads included."""
     home = console.site.host.path
     files = {str(file.relative_to(home)) for file in home.rglob("*") if file.is_file() and "sqlite" not in file.name}
-    return files - {identity.FILE}
+    return files - {places.IDENTITY_FILE}

@@ -12,7 +12,7 @@ import pandas as pd
 import sqlalchemy as sa
 
 from fairwise.store.export import judge_name
-from fairwise.store.tables import answers, appearances, participants
+from fairwise.store.schema import answers, appearances, participants
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

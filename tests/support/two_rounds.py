@@ -14,7 +14,7 @@ import pandas as pd
 from fairwise.bots.browser import checked_address
 from fairwise.bots.participant import BotReturn, BotRun, come_back, play
 from fairwise.simulation import SecondThoughts, draw_respondents
-from fairwise.store import deliberation, reasons
+from fairwise.store import deliberation
 from fairwise.store.engine import database_url, writing_engine
 from fairwise.store.operators import Operator
 from fairwise.study.new_study import new_study
@@ -76,7 +76,7 @@ def open_second_round(database: Path) -> None:
         deliberation.end_first_round(connection, now)
         deliberation.open_second_round(connection, now, None, {})
         pairs = [pair.two for pair in deliberation.round_list(connection)]
-        names = {one.answer_id: "ABCD" for one in reasons.reasons_about(connection, pairs)}
-        reasons.decide(connection, names, reasons.RELEASED, Operator(1, "Ada", "owner"), now)
+        names = {one.answer_id: "ABCD" for one in deliberation.reasons_about(connection, pairs)}
+        deliberation.decide_reasons(connection, names, deliberation.RELEASED, Operator(1, "Ada", "owner"), now)
     engine.dispose()
     time.sleep(1.1)  # pages go by what was known a second ago at most

@@ -15,8 +15,8 @@ from tests.support.two_rounds import FIXED, play_first_round, play_second_round,
 
 from fairwise.simulation import SecondThoughts
 from fairwise.store.places import DATABASE_FILE
+from fairwise.store.schema import participants
 from fairwise.store.store import snapshot
-from fairwise.store.tables import participants
 from fairwise.study.recruitment import Keys
 from fairwise.web.app import Site
 from fairwise.web.console.login import setup_key

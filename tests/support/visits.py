@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from starlette.testclient import TestClient
 
 from fairwise.store import export
-from fairwise.store.identity import FILE
+from fairwise.store.places import IDENTITY_FILE
 from fairwise.study.folder import SETTINGS
 from fairwise.study.settings import StudySettings
 from fairwise.web.app import Site
@@ -97,7 +97,7 @@ def _hidden(text: str) -> dict[str, str]:
 @contextmanager
 def any_database(folder: Path) -> Iterator[None]:
     """A folder keeps to the database that it was first served with; here it forgets for a while which one that is."""
-    file = folder / FILE
+    file = folder / IDENTITY_FILE
     kept = file.read_bytes() if file.exists() else None
     file.unlink(missing_ok=True)
     try:

@@ -17,7 +17,7 @@ from tests.support.visits import hidden
 from fairwise.store import places
 from fairwise.store.errors import StoreUnavailable
 from fairwise.store.export import judgments
-from fairwise.store.failures import name_studies
+from fairwise.store.logs import name_studies
 from fairwise.web.console.login import setup_key
 from fairwise.web.shared.monitoring import TOKEN
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from fairwise.errors import InputError
-from fairwise.store.tables import AnyColumn
+from fairwise.store.schema import AnyColumn
 from fairwise.study.cards import IMAGES
 from fairwise.study.folder import CONSENT, PEOPLE, SCORES, SECRET, SECRET_BYTES, SETTINGS, TASK, StudyFolder, named
 from fairwise.study.settings import StudySettings

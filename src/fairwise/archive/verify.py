@@ -1,7 +1,4 @@
-"""Check a bundle: that the pairs are those the seed asks for, and that every answer is to one of them.
-
-Of votes: that every ballot is of someone who could vote, and one that the vote's rule can count.
-"""
+"""Check a bundle: pairs and arms are those that the seed asks for, and answers and ballots are possible ones."""
 
 from __future__ import annotations
 
@@ -31,16 +28,14 @@ from fairwise.archive.bundle import (
     REASONS,
     ROUND_PAIRS,
     SCHEDULE,
-    TABLES,
     VOTES,
     Bundle,
+    checked_tables,
     read_bundle,
     rows_of,
 )
-from fairwise.archive.bundle_answers import ActivePairCheck, AnswerCheck
-from fairwise.archive.bundle_arms import check_arms
-from fairwise.archive.bundle_tables import checked_tables
 from fairwise.archive.container import unpack_study
+from fairwise.archive.verify_answers import ActivePairCheck, AnswerCheck
 from fairwise.errors import InputError
 from fairwise.judgments.answer import PairDesign
 from fairwise.store.study_state import FIRST
@@ -48,7 +43,7 @@ from fairwise.store.votes import LEAST_OPTIONS, MOST_OPTIONS, Option
 from fairwise.study.active import StudyChooser
 from fairwise.study.deliberation import CastBallot, Rule, Tally, is_ballot
 from fairwise.study.folder import StudyFolder, version_of
-from fairwise.study.schedules import ShownPair
+from fairwise.study.schedules import ArmTurns, ShownPair
 from fairwise.study.settings import Stage
 
 _MOST_NUMBERS = 2**31  # that databases count to
@@ -58,48 +53,45 @@ _OPTION_NUMBERS = {field.name for field in fields(Option)}
 
 @dataclass(frozen=True)
 class Verified:
-    """What was found to be in order."""
+    """Counts of a bundle in which everything is in order."""
 
     participants: int
     finished: int
     pairs: int
     active: int
-    """Of these, pairs that were chosen on the way; each was chosen again with the same result."""
+    """Number of active pairs among them; each was chosen again with the same result."""
 
     answers: int
     versions: int
     excluded: int
-    """Of the participants, those whom an operator left out; their answers are in the bundle all the same."""
+    """Number of excluded participants, whose answers are in the bundle too."""
 
     without_text: int
-    """Of the participants, those who agreed to a text that was not kept, as studies did not before."""
+    """Number of participants who agreed to a text that is in no file."""
 
     fairwise: str
     fingerprint: str
     arms: int = 0
-    """Of the participants, those who were assigned to an arm; each was drawn again with the same result."""
+    """Number of participants with an arm; each was drawn again with the same result."""
 
     arms_kept: int = 0
     """Number of these who began again under the same panel id, and skipped turns to stay in their arm."""
 
     ballots: int = 0
-    """In votes that have ended; each is one that its vote's rule can count."""
+    """Number of ballots of votes that have ended; each is one that its vote's rule can count."""
 
     coarse: bool = False
-    """Whether it has days in the place of times, and nothing that anyone wrote."""
+    """Whether it has days instead of times, and nothing that anyone wrote."""
 
 
 def verify_bundle(path: Path) -> Verified:
-    """Refuse the first thing that is not as it must be, naming it."""
+    """Refuse a bundle with anything wrong in it, and name the first thing."""
     return verify(read_bundle(path))
 
 
 def verify(bundle: Bundle) -> Verified:
-    """The same for a bundle that was read already."""
+    """Check a bundle that was read already."""
     path = bundle.path
-    missing = [name for name in TABLES if name not in bundle.files]
-    if missing:
-        raise InputError(f"{path}: {missing[0]} is missing")
     with tempfile.TemporaryDirectory() as folder:
         study = unpacked_study(bundle, Path(folder) / "study")
         nobody = StudyChooser.of(study) if study.settings.design.active else None
@@ -129,21 +121,21 @@ def verify(bundle: Bundle) -> Verified:
         without_text=_check_consents(path, study, people, tables[CONSENTS]),
         fairwise=bundle.manifest["fairwise"],
         fingerprint=study.fingerprint,
-        arms=check_arms(path, study, people, versions, bundle.manifest.get("last_number")),
-        arms_kept=int((people.get("arm_kept", people["number"]) == "yes").sum()),
-        ballots=check_votes(path, people, tables[VOTES], tables[BALLOTS], tables[EXCLUSIONS]["number"]),
-        coarse=bundle.manifest.get("coarse", False),
+        arms=_check_arms(path, study, people, versions, bundle.manifest["last_number"]),
+        arms_kept=int((people["arm_kept"] == "yes").sum()),
+        ballots=_check_votes(path, people, tables[VOTES], tables[BALLOTS], tables[EXCLUSIONS]["number"]),
+        coarse=bundle.manifest["coarse"],
     )
 
 
 def unpacked_study(bundle: Bundle, folder: Path) -> StudyFolder:
-    """The study's files in a new folder, with a secret of its own."""
+    """Write the study's files into a new folder, with a secret of its own."""
     folder.mkdir(mode=0o700)
     return unpack_study(bundle.path, BUNDLE, bundle.study_files(), folder)
 
 
 def _check_manifest(bundle: Bundle, study: StudyFolder, people: pd.DataFrame) -> None:
-    """What it says about the study is what the study says."""
+    """Check that the manifest agrees with the study."""
     manifest = bundle.manifest
     for name, found in (("seed", study.settings.seed), ("consent_version", study.consent_version)):
         if manifest[name] != found:
@@ -153,7 +145,7 @@ def _check_manifest(bundle: Bundle, study: StudyFolder, people: pd.DataFrame) ->
     except ValueError:
         raise InputError(f"{bundle.path}: {MANIFEST}: 'made_at' is {manifest['made_at']!r}; needed: a time") from None
     last = max(map(int, people["number"]), default=0)
-    if "last_number" in manifest and not last <= manifest["last_number"] < _MOST_NUMBERS:
+    if not last <= manifest["last_number"] < _MOST_NUMBERS:
         raise InputError(
             f"{bundle.path}: {MANIFEST}: 'last_number' is {manifest['last_number']}; needed: at least {last}, the last "
             f"in {PARTICIPANTS}"
@@ -187,7 +179,7 @@ def _check_schedule(path: Path, study: StudyFolder, people: pd.DataFrame, schedu
 
 
 def _check_chances(who: str, found: pd.DataFrame, expected: Sequence[ShownPair | None]) -> None:
-    """Pairs that were laid out at the start have the probability that they were drawn with, and no model."""
+    """Check that pairs drawn at the start have the probability they were drawn with, and no model."""
     for row in found.to_dict("records"):
         pair = expected[int(row["position"]) - 1]
         if pair is None:
@@ -198,14 +190,14 @@ def _check_chances(who: str, found: pd.DataFrame, expected: Sequence[ShownPair |
                 f"{who} was shown pair {row['position']} with selection_probability {cell!r}, not "
                 f"{'nothing' if chance is None else repr(chance)}"
             )
-        if row.get("answer_model") or row.get("answers_known"):
+        if row["answer_model"] or row["answers_known"]:
             raise InputError(f"{who}: pair {row['position']} names a model or answers, but was not chosen on the way")
 
 
 def _check_active(
     active: ActivePairCheck, study: StudyFolder, people: pd.DataFrame, schedule: pd.DataFrame, versions: pd.DataFrame
 ) -> None:
-    """Every active pair is chosen again."""
+    """Choose every active pair again."""
     active.check_order(rows_of(versions))
     shown_to, said_by = (
         {str(number): rows_of(rows) for number, rows in table.groupby("number")} for table in (schedule, versions)
@@ -216,21 +208,21 @@ def _check_active(
 
 
 def _check_exclusions(path: Path, people: pd.DataFrame, exclusions: pd.DataFrame) -> int:
-    """Each is of a participant, and none begins before the one before it was taken back; returns how many hold."""
+    """Check that exclusions are of participants and do not overlap; return how many are in force."""
     known, ended = set(people["number"]), dict[str, str]()
     for number, begun, taken_back in zip(
         exclusions["number"], exclusions["excluded_at"], exclusions["included_at"], strict=True
     ):
         if number not in known:
             raise InputError(f"{path}: {EXCLUSIONS} has participant {number}, who is not in {PARTICIPANTS}")
-        if not _follow_each_other([ended.get(number, begun), begun, taken_back or begun]):
+        if not _are_in_order([ended.get(number, begun), begun, taken_back or begun]):
             raise InputError(f"{path}: participant {number} was excluded at {begun!r}, which cannot be")
         ended[number] = taken_back
     return sum(not at for at in ended.values())
 
 
 def _check_consents(path: Path, study: StudyFolder, people: pd.DataFrame, texts: pd.DataFrame) -> int:
-    """Every text has the version it is kept under; returns how many agreed to one that is not there."""
+    """Check that texts have their versions; return how many participants agreed to a text that is not there."""
     for version, text in zip(texts["version"], texts["text"], strict=True):
         if version != version_of(text):
             raise InputError(f"{path}: {CONSENTS}: the text of version {version!r} is another: {version_of(text)!r}")
@@ -239,9 +231,9 @@ def _check_consents(path: Path, study: StudyFolder, people: pd.DataFrame, texts:
 
 
 def _check_reasons(path: Path, versions: pd.DataFrame, reasons: pd.DataFrame) -> None:
-    """Only a reason of the first round can have been released to others, or hidden from them."""
+    """Check that only reasons of the first round were released or hidden."""
     names = ["number", "position", "version"]
-    first = versions[versions["round"] == str(FIRST)] if "round" in versions else versions
+    first = versions[versions["round"] == str(FIRST)]
     given = set(first[names].itertuples(index=False, name=None))
     for row in reasons[names].itertuples(index=False, name=None):
         if row not in given:
@@ -252,7 +244,7 @@ def _check_reasons(path: Path, versions: pd.DataFrame, reasons: pd.DataFrame) ->
 
 
 def _check_questions(path: Path, study: StudyFolder, people: pd.DataFrame, answers: pd.DataFrame) -> None:
-    """Every answer to one of the study's own questions is of a participant, and one that the question allows."""
+    """Check that answers to the study's own questions are of participants, and allowed."""
     questions, known = {question.name: question for question in study.settings.questions}, set(people["number"])
     for number, name, answer, written in zip(
         *(answers[column] for column in ("number", "question", "answer", "written")), strict=True
@@ -265,7 +257,7 @@ def _check_questions(path: Path, study: StudyFolder, people: pd.DataFrame, answe
             raise InputError(f"{where} is {(answer or written)[:100]!r}, which it does not allow")
 
 
-def _follow_each_other(moments: list[str]) -> bool:
+def _are_in_order(moments: list[str]) -> bool:
     try:
         read = [datetime.fromisoformat(at) for at in moments]
         return read == sorted(read)
@@ -273,10 +265,10 @@ def _follow_each_other(moments: list[str]) -> bool:
         return False
 
 
-def check_votes(
+def _check_votes(
     path: Path, people: pd.DataFrame, votes: pd.DataFrame, ballots: pd.DataFrame, excluded: Iterable[str]
 ) -> int:
-    """Refuse votes, ballots and tallies that cannot be; returns how many ballots there are."""
+    """Check votes, ballots and tallies; return the number of ballots."""
     rules: dict[str, tuple[int, Rule]] = {}
     cast = defaultdict[str, list[CastBallot]](list)
     for row in votes.to_dict("records"):
@@ -288,7 +280,7 @@ def check_votes(
             raise InputError(f"{where}: an option was chosen, but it is not said when")
         rules[row["vote"]] = options, Rule(row["rule"])
     finished = set(people["number"][people["stage"] == Stage.FINISHED])
-    groups = people.reindex(columns=["number", "relation", "arm"], fill_value="").set_index("number")
+    groups = people[["number", "relation", "arm"]].set_index("number")
     for number, vote, ballot in zip(ballots["number"], ballots["vote"], ballots["ballot"], strict=True):
         where = f"{path}: {BALLOTS}: the ballot of participant {number}"
         if vote not in rules:
@@ -302,7 +294,7 @@ def check_votes(
             raise InputError(f"{where} is {ballot[:100]!r}, which the rule of vote {vote} cannot count")
         relation, arm = (cell or None for cell in groups.loc[number])
         cast[vote].append(CastBallot(int(number), relation, arm, tuple(map(int, named))))
-    for vote, text in zip(votes["vote"], votes["tally"], strict=True) if "tally" in votes else ():
+    for vote, text in zip(votes["vote"], votes["tally"], strict=True):
         _check_tally(f"{path}: {VOTES}: vote {vote}", text, cast[vote], rules[vote], set(excluded))
     return len(ballots)
 
@@ -310,7 +302,7 @@ def check_votes(
 def _check_tally(
     where: str, text: str, cast: list[CastBallot], rule: tuple[int, Rule], excluded: Collection[str]
 ) -> None:
-    """Count again, unless ballots are gone with somebody who withdrew, or somebody was excluded, before or since."""
+    """Count again, unless ballots are missing after a withdrawal, or a voter was ever excluded."""
     try:
         tally = Tally.from_json(text)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
@@ -322,7 +314,7 @@ def _check_tally(
 
 
 def _option_count(options: str, where: str) -> int:
-    """How many options there are, each with the numbers that were shown."""
+    """Return the number of options, each with the numbers that were shown."""
     try:
         read = json.loads(options)
         good = isinstance(read, list) and all(isinstance(one, dict) and one.keys() == _OPTION_NUMBERS for one in read)
@@ -332,3 +324,109 @@ def _option_count(options: str, where: str) -> int:
     if not good or not LEAST_OPTIONS <= len(read) <= MOST_OPTIONS:
         raise InputError(f"{where}: its options cannot be read; needed: {LEAST_OPTIONS} to {MOST_OPTIONS} as JSON")
     return len(read)
+
+
+# Arms: everyone is in the one that the seed asks for
+
+_LATE_SECONDS = 60.0
+"""Largest lag of a time behind that of a participant recorded later."""
+
+
+def _check_arms(path: Path, study: StudyFolder, people: pd.DataFrame, versions: pd.DataFrame, last_number: int) -> int:
+    """Draw everyone's arm again from the seed and their turn, and check the turn; return how many have one."""
+    if not study.settings.arms:
+        if (people[["arm", "arm_turn"]] != "").any(axis=None):
+            raise InputError(f"{path}: {PARTICIPANTS} has arms, but this study has none")
+        return 0
+    late = study.arms_at_start is None
+    if not late:
+        _check_slots(path, people)
+    _check_turns(path, study, people, late=late)
+    if not late or _clock_is_monotonic(versions):
+        turns = study.arms_at_start or study.arms_at_end
+        assert turns is not None
+        _check_turn_order(path, people, turns, last_number - len(people), late=late)
+    return int((people["arm"] != "").sum())
+
+
+def _check_turns(path: Path, study: StudyFolder, people: pd.DataFrame, *, late: bool) -> None:
+    """Check that turns are the slots or, if `late`, those of participants who finished, and that each gives its arm."""
+    turns = study.arms_at_start or study.arms_at_end
+    assert turns is not None
+    taken: dict[str, str] = {}
+    for number, slot, ended, arm, turn in zip(
+        *(people[name] for name in ("number", "slot", "finished_at", "arm", "arm_turn")), strict=True
+    ):
+        who = f"{path}: participant {number}"
+        if late:
+            if bool(turn) != bool(ended):
+                needed = "one, as they finished" if ended else "none, as they did not finish"
+                raise InputError(f"{who} has the turn {turn!r} in the order of the arms; needed: {needed}")
+            if turn and taken.setdefault(turn, number) != number:
+                raise InputError(
+                    f"{who} has the turn {turn} in the order of the arms, as participant {taken[turn]} has"
+                )
+        elif turn != slot:
+            raise InputError(f"{who} has the turn {turn!r} in the order of the arms; needed: their slot, {slot}")
+        expected = turns[int(turn)] if turn else ""
+        if arm != expected:
+            seed = study.settings.seed
+            raise InputError(f"{who} is in the arm {arm!r}, not in the one that seed {seed} asks for: {expected!r}")
+
+
+def _check_slots(path: Path, people: pd.DataFrame) -> None:
+    """Check that no slot is used after someone finished in it: else one could choose an arm by its slot."""
+    finished: dict[str, tuple[datetime, str]] = {}
+    for number, slot, ended in zip(people["number"], people["slot"], people["finished_at"], strict=True):
+        if ended:
+            at = datetime.fromisoformat(ended)
+            finished[slot] = min(finished.get(slot, (at, number)), (at, number))
+    for number, slot, begun in zip(people["number"], people["slot"], people["consented_at"], strict=True):
+        begun_at = datetime.fromisoformat(begun)
+        at, holder = finished.get(slot, (begun_at, number))
+        if holder != number and at < begun_at:
+            raise InputError(
+                f"{path}: participant {number} has slot {slot}, in which participant {holder} had finished before"
+            )
+
+
+def _check_turn_order(path: Path, people: pd.DataFrame, turns: ArmTurns, gone: int, *, late: bool) -> None:
+    """Check that everyone took the lowest free turn: else people could be exchanged between arms by their turns.
+
+    Someone who began again under the same id of a panel took the lowest turn of the arm that was kept for them. A turn
+    is passed over if nobody is known to have had it when someone took a higher one; one of those who are `gone` may
+    have. The beginning is ordered by number, the end by times, which are not exact.
+    """
+    there = people[people["arm_turn"] != ""]
+    moments = there["finished_at"].map(_seconds) if late else there["number"].map(float)
+    kept = there["arm_kept"] == "yes"
+    later, first, first_not_kept = _LATE_SECONDS if late else 0.0, dict[int, float](), dict[int, float]()
+    for turn, moment, is_kept in zip(there["arm_turn"].map(int), moments, kept, strict=True):
+        first[turn] = min(first.get(turn, math.inf), moment)
+        if not is_kept:
+            first_not_kept[turn] = min(first_not_kept.get(turn, math.inf), moment)
+    passed_over = max(first, default=-1) + 1 - len(first)
+    if passed_over <= gone + int(kept.sum()) * turns.longest_wait:  # a made-up turn in the billions ends here
+        passed_over, soonest, soonest_of = 0, math.inf, dict[str, float]()
+        for turn in range(max(first, default=-1), -1, -1):
+            arm = turns[turn]
+            limit = min(soonest, soonest_of.get(arm, math.inf)) + later
+            passed_over += limit < math.inf and first.get(turn, math.inf) > limit
+            soonest = min(soonest, first_not_kept.get(turn, math.inf))
+            soonest_of[arm] = min(soonest_of.get(arm, math.inf), first.get(turn, math.inf))
+    if passed_over > gone:
+        raise InputError(
+            f"{path}: turns in the order of the arms that were passed over: {passed_over}; allowed: {gone}, as many as "
+            "participants are gone. Somebody has another's turn, and so another's arm"
+        )
+
+
+def _clock_is_monotonic(versions: pd.DataFrame) -> bool:
+    """Return whether answers have times in the order in which they were recorded; else times prove nothing."""
+    order = versions["sequence"].map(int).argsort()
+    times = versions["answered_at"].iloc[order].map(_seconds)
+    return bool((times >= times.cummax() - _LATE_SECONDS).all())
+
+
+def _seconds(moment: str) -> float:
+    return datetime.fromisoformat(moment).timestamp()

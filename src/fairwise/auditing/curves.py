@@ -119,7 +119,7 @@ class FrontierRun:
         """Where the class is linear: what a few rounds of the dynamics find for the whole panel, for every judge."""
         with threadpool_limits(1):
             prepared = self._prepared(self.judgments)
-            return seeds(prepared.problem, prepared.oracle)
+            return seeds(prepared.scaled.problem, prepared.oracle)
 
     @property
     def _weight(self) -> FloatArray:

@@ -98,7 +98,8 @@ class LeaveOut:
         start = self._multipliers_for(prepared)
         pool = self.best.pool if known is None else known
         if pool is not None and len(prepared.problem) and not prepared.oracle.exact:
-            return ModelWithout(self, prepared, best_of(pool, prepared.problem, prepared.oracle))
+            best = best_of(pool, prepared.scaled.problem, prepared.oracle)
+            return ModelWithout(self, prepared, best.times(prepared.unit))
         solution = _still_best(prepared, self.best, start) or _solve(prepared, pool, start)
         return ModelWithout(self, prepared, solution)
 
@@ -295,29 +296,34 @@ def _still_best(prepared: PreparedFit, best: Solution, multipliers: Multipliers)
 
     So it is without whoever holds only rows at which nothing is paid.
     """
-    problem, oracle = prepared.problem, prepared.oracle
+    problem, oracle, tol = prepared.scaled.problem, prepared.oracle, prepared.scaled.settings.tol
     if not len(problem) or not oracle.exact:
         return None
+    scaled = multipliers.times(1.0 / prepared.unit)
     errors, values = problem.evaluate(best.classifiers)
     if not keeps(problem, best.weights @ values):
         return None
-    response = oracle.best_response(problem.cost(multipliers.rows))
+    response = oracle.best_response(problem.cost(scaled.rows))
     error, reached = problem.evaluate(response)
-    bound = lagrangian_bound(problem, multipliers, float((error + reached @ multipliers.rows)[0]))
-    if best.weights @ errors - bound > prepared.settings.tol:
+    bound = lagrangian_bound(problem, scaled, float((error + reached @ scaled.rows)[0]))
+    if best.weights @ errors - bound > tol:
         return None
-    return replace(best, multipliers=multipliers, bound=bound, oracle_calls=1)
+    return replace(best, multipliers=multipliers, bound=prepared.unit * bound, oracle_calls=1)
 
 
 def _solve(prepared: PreparedFit, pool: Classifiers | None = None, start: Multipliers | None = None) -> Solution:
     """The best mixture, from the classifiers that are known."""
-    problem, oracle, settings = prepared.problem, prepared.oracle, prepared.settings
+    unit, oracle, prepared = prepared.unit, prepared.oracle, prepared.scaled
+    problem, settings = prepared.problem, prepared.settings
     if not len(problem):
-        return least_error(problem, oracle)
+        return least_error(problem, oracle).times(unit)
+    start = None if start is None else start.times(1.0 / unit)
     found = [part for part in (seeds(problem, oracle), pool) if part is not None]
     search = ColumnGeneration(problem, oracle, join(found) if found else None)
     before = len(search.pool.classifiers)
-    solution = search.solve(tol=settings.tol, max_iter=settings.max_iter, time_limit=settings.time_limit, start=start)
+    solution = search.solve(
+        tol=settings.tol, max_iter=settings.max_iter, time_limit=settings.time_limit, start=start
+    ).times(unit)
     if pool is None or solution.pool is None:
         return solution
     # The search drops what is alike for its own rows; for those of others it may not be.

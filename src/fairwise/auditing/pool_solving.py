@@ -76,12 +76,12 @@ class AnswerPool:
     def solved(self, judgments: Judgments) -> tuple[FloatArray, pd.Series[float]]:
         """Errors ``(points,)`` of the best mixtures for these answers, and what each pair costs at the first point."""
         prepared = prepare(_params(self.model), *self.data, judgments, encoder=self.whole.encoder, **self.fit_params)
-        if not len(prepared.problem):  # nobody asks for anything
-            errors, _ = prepared.problem.evaluate(self.classifiers)
-            return np.full(len(self.points), errors.min()), pd.Series(dtype=float, index=_NO_PAIRS)
-        problems = [prepared.problem.at_point(*point) for point in self.points]
-        labels = self.classifiers.labels(prepared.problem.points.rows)
-        known = prepared.problem.evaluate_labels(labels)
+        whole, unit = prepared.scaled.problem, prepared.unit
+        labels = self.classifiers.labels(whole.points.rows)
+        known = whole.evaluate_labels(labels)
+        if not len(whole):  # nobody asks for anything
+            return np.full(len(self.points), unit * known[0].min()), pd.Series(dtype=float, index=_NO_PAIRS)
+        problems = [whole.at_point(*point) for point in self.points]
         # A budget of 0 makes its rows hard, which is another programme.
         pools: dict[bytes, Pool] = {}
         errors, prices = np.empty(len(problems)), None
@@ -91,9 +91,9 @@ class AnswerPool:
                 pools[key] = Pool(problem, prepared.oracle)
                 pools[key].keep(self.classifiers, *known)
             master = pools[key].solve(problem, _PRECISION)
-            errors[place] = master.weights @ pools[key].errors
+            errors[place] = unit * master.weights @ pools[key].errors
             if place == 0:
-                prices = _pair_prices(prepared, master.multipliers.rows, problem.gamma)
+                prices = _pair_prices(prepared, unit * master.multipliers.rows, problem.gamma)
         assert prices is not None
         return errors, prices
 

@@ -176,7 +176,7 @@ def restore(
 
     fairwise restore my-study-monday.zip my-study-again
     """
-    from fairwise.archive.restore import restore_backup
+    from fairwise.archive.backup import restore_backup
     from fairwise.store.places import DATABASE_FILE
 
     check_folder(folder.resolve().parent)
@@ -260,7 +260,7 @@ def reopen(
 
     fairwise study reopen my-study.zip my-study-again
     """
-    from fairwise.archive.restore import reopen_bundle
+    from fairwise.archive.reopen import reopen_bundle
     from fairwise.store.places import database_of
 
     check_folder(folder.parent)

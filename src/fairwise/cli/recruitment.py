@@ -94,7 +94,7 @@ def room(
     """
     import pandas as pd
 
-    from fairwise.store.recruitment import all_rooms, close_room, open_room, read_code
+    from fairwise.store.rooms import all_rooms, close_room, open_room, read_code
 
     base = base_address(url)
     if name is not None and (close is not None or not name.strip() or len(name) > 200):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import fsum
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from fairwise.constraints.violations import excess, status_of, violation
 from fairwise.errors import InputError, quote, some
 from fairwise.judgments.answer import Answer
-from fairwise.tables.rows import encode, text_of
+from fairwise.tables.rows import encode, integers_or_texts, text_of
 
 if TYPE_CHECKING:
     from fairwise.judgments.table import Judgments
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 Weighting = Literal["answers", "panel"]
+_EXACT_BITS = 52
+_LEAST_EXPONENT = -1074  # of a float
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,18 +82,39 @@ class PairRows:
 
         n_people = max(len(everyone), 1)
         entry_row, keys = pd.factorize(reference * n_people + owed)
-        weight = answers["weight"].to_numpy(dtype=float)
         in_force, positions = np.unique(np.concatenate([keys // n_people, keys % n_people]), return_inverse=True)
-        return cls(
-            people=pd.Index(everyone[in_force]),
+        people = pd.Index(everyone[in_force])
+        rows = cls(
+            people=people,
             reference=positions[: len(keys)].astype(np.intp),
             owed=positions[len(keys) :].astype(np.intp),
-            mass=np.bincount(entry_row, weight[entry_answer], minlength=len(keys)).astype(float),
+            mass=sums(entry_row, answers["weight"].to_numpy(dtype=float)[entry_answer], len(keys)),
             answers=answers,
             entry_row=entry_row.astype(np.intp),
             entry_answer=entry_answer.astype(np.intp),
             answer_pair=np.minimum(a, b) * n_people + np.maximum(a, b),
             simulated=judgments.simulated,
+        )
+        names = integers_or_texts(np.array([text_of(person) for person in people], dtype=object))
+        return rows.sorted_by(np.unique(names, return_inverse=True)[1])
+
+    def sorted_by(self, rank: NDArray[Any]) -> PairRows:
+        """Return the same rows by the ``rank`` ``(m,)`` of their people, so that the order of answers plays no part.
+
+        People of one rank keep their order.
+        """
+        order = np.argsort(rank, kind="stable")
+        place = np.argsort(order)
+        reference, owed = place[self.reference], place[self.owed]
+        _, rank = np.unique(rank[order], return_inverse=True)
+        by_rank = np.lexsort((owed, reference, self.mass, rank[owed], rank[reference]))
+        return replace(
+            self,
+            people=self.people[order],
+            reference=reference[by_rank],
+            owed=owed[by_rank],
+            mass=self.mass[by_rank],
+            entry_row=np.argsort(by_rank)[self.entry_row],
         )
 
     @property
@@ -157,12 +181,26 @@ class PairRows:
         """
         chosen = np.ones(len(self.answers), dtype=bool) if mask is None else mask
         weight = self.answers["weight"].to_numpy(dtype=float) * chosen
-        mass = self.mass if mask is None else np.bincount(self.entry_row, weight[self.entry_answer], len(self))
+        mass = self.mass if mask is None else sums(self.entry_row, weight[self.entry_answer], len(self))
         if weighting == "answers":
-            whole = 2.0 * float(weight.sum())
+            whole = 2.0 * fsum(weight)
         else:
             whole = 2.0 * len(np.unique(self.answer_pair[chosen])) * self.answers["judge"][chosen].nunique()
         return mass / whole if whole > 0 else np.zeros(len(self))
+
+
+def sums(place: IntArray, values: FloatArray, n_places: int) -> FloatArray:
+    """Return the sum of the values at each place, the same in any order.
+
+    Multiples of a power of two that are not too large are added without rounding, so values are taken apart into such.
+    """
+    total, rest = np.zeros(n_places), np.asarray(values, dtype=float)
+    while (largest := float(np.abs(rest).max(initial=0.0))) > 0.0:
+        unit = np.ldexp(1.0, max(int(np.frexp(largest)[1]) + len(rest).bit_length() - _EXACT_BITS, _LEAST_EXPONENT))
+        part = np.rint(rest / unit) * unit
+        total += np.bincount(place, part, minlength=n_places)
+        rest = rest - part
+    return total
 
 
 def adjoint_differences(multipliers: FloatArray, reference: IntArray, owed: IntArray, n_people: int) -> FloatArray:
@@ -255,7 +293,7 @@ def judge_budgets(rows: PairRows, limits: float | Limits, panel: pd.DataFrame | 
     if unknown:
         raise InputError(f"judge_budgets names {min(unknown)!r}, who gave no answer that counts")
     budgets = []
-    for code, judge in enumerate(judges):
+    for code, judge in sorted(enumerate(judges), key=lambda item: str(item[1])):
         if str(judge) in limit_of and code in own_rows.index:
             mine = np.sort(own_rows.loc[code])
             share = 1.0 / (2.0 * int(pairs_by_judge.loc[code]))

@@ -15,7 +15,7 @@ from threading import Event, Thread
 
 from fairwise.errors import InputError
 from fairwise.jobs.runner import DATABASE, Runner, SeveralRunners
-from fairwise.store.failures import name_studies
+from fairwise.store.logs import name_studies
 from fairwise.store.store import Store
 
 _TIMEOUT_SECONDS = 6.0

@@ -15,10 +15,17 @@ from sqlalchemy import Connection
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
 from fairwise.judgments.validation import AFFECTED, SIMULATED
-from fairwise.store.arm_tables import SecondRound, finished_second_round, silent_arm
-from fairwise.store.export import judge_name, judges, judgments, who_answered
+from fairwise.store.export import (
+    SecondRound,
+    finished_second_round,
+    judge_name,
+    judges,
+    judgments,
+    silent_arm,
+    who_answered,
+)
 from fairwise.store.jobs import Job, note_participants
-from fairwise.store.questions import PREFIX
+from fairwise.store.participants import QUESTION_PREFIX
 from fairwise.store.store import Store
 from fairwise.study.design import Amount, Arm, Decision, OutcomeWords
 from fairwise.study.fit_choices import FitChoices
@@ -122,7 +129,7 @@ def read_fit_data(job: Job, folder: Path, store: Store, kept: Path) -> FitData:
     people = with_dates(study.people())  # as `fairwise fit` reads them
     words = {relation.name: relation.words for relation in about.relations}
     relations = read_parquet(kept / _RELATIONS).to_pandas().set_index("judge").replace({"relation": words})
-    asked = {f"{PREFIX}{question.name}": question.words for question in about.questions}
+    asked = {f"{QUESTION_PREFIX}{question.name}": question.words for question in about.questions}
     relations = relations.rename(columns={"relation": about.relation_question} | asked)
     answers = Judgments.read(kept / _ANSWERS, people=people, judge_attributes=relations)
     assert job.started_at is not None
@@ -175,7 +182,7 @@ def _keep(
     about = about.assign(relation=about["relation"].mask(simulated, about["relation"] + " (simulated)"))
     known = [name for name in ("relation", SIMULATED, AFFECTED) if name in about and about[name].notna().any()]
     about = _without_few(about)
-    asked = [name for name in about if str(name).startswith(PREFIX) and len(set(about[name].dropna())) > 1]
+    asked = [name for name in about if str(name).startswith(QUESTION_PREFIX) and len(set(about[name].dropna())) > 1]
     about = about[["judge", *known, *asked]]
     second = None if again is None else again(connection)
     if second is not None:
@@ -188,7 +195,7 @@ def _keep(
 
 def _without_few(about: pd.DataFrame) -> pd.DataFrame:
     """Nothing where fewer than five gave the same answer to a question: it would tell who they are."""
-    answers = {str(name): about[name] for name in about if str(name).startswith(PREFIX)}
+    answers = {str(name): about[name] for name in about if str(name).startswith(QUESTION_PREFIX)}
     return about.assign(
         **{name: cells.where(cells.map(cells.value_counts()) >= FEWEST) for name, cells in answers.items()}
     )

@@ -28,11 +28,10 @@ from fairwise.jobs.steps import JobFolder, Workers, perform
 from fairwise.loading import require
 from fairwise.store import jobs
 from fairwise.store.errors import NotUnderWay, StoreUnavailable
-from fairwise.store.failures import NO_ROOM, log_lines_of
 from fairwise.store.fit_files import remove_leftovers
-from fairwise.store.identity import FILE
 from fairwise.store.jobs import Job
-from fairwise.store.places import Place, find_places
+from fairwise.store.logs import NO_ROOM, log_lines_of
+from fairwise.store.places import IDENTITY_FILE, Place, find_places
 from fairwise.store.store import Store
 
 STALE = timedelta(seconds=30)
@@ -306,7 +305,7 @@ class SeveralRunners:
         except OSError as error:
             _log.warning("%s cannot be read: %s", self._folder, error)
             return
-        places = {name: place for name, place in found.items() if (place.path / FILE).exists()}
+        places = {name: place for name, place in found.items() if (place.path / IDENTITY_FILE).exists()}
         for name in [name for name in self._opened if name not in places]:
             self._close(name)
         for name, place in places.items():

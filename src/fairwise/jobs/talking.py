@@ -20,7 +20,7 @@ from fairwise.store.fit_files import REPORTS
 if TYPE_CHECKING:
     from fairwise.auditing.error_measure import Model
     from fairwise.jobs.fit_data import FitData
-    from fairwise.store.arm_tables import SecondRound
+    from fairwise.store.export import SecondRound
 
 NO_CONTROL = "No arm can be compared with, so talking cannot be told apart from being asked twice."
 NOT_LEARNED = "What would be learned before and after cannot be compared for this kind of model."

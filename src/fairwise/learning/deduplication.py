@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
+from math import fsum
 from numbers import Real
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fairwise.constraints.pairs import sums
 from fairwise.learning.oracles.base import FloatArray, IntArray, Rows
 from fairwise.learning.problem import Points
 
@@ -45,10 +47,10 @@ def merge_equal(rows: Rows, labels: IntArray | FloatArray, weights: FloatArray, 
         _, first, point = np.unique(everyone, axis=0, return_index=True, return_inverse=True)
         point = point.ravel()
     n, distinct = len(rows), everyone[first]
-    total = weights.sum()
-    mass = np.bincount(point[:n], weights, minlength=len(distinct))
+    total = fsum(weights)
+    mass = sums(point[:n], weights, len(distinct))
     first_loss, more = relative_losses(labels)
-    costs = np.stack([np.bincount(point[:n], weights * column, minlength=len(distinct)) / total for column in more.T])
+    costs = np.stack([sums(point[:n], weights * column, len(distinct)) / total for column in more.T])
     largest = np.abs(costs).max(initial=0.0) or 1.0
     of_costs = row_keys(
         (costs.T / largest).astype(np.float32)
@@ -64,7 +66,7 @@ def merge_equal(rows: Rows, labels: IntArray | FloatArray, weights: FloatArray, 
     points = Points(
         rows=distinct[order],
         error_cost=_table(list(costs)),
-        error_offset=float(weights @ first_loss / total),
+        error_offset=fsum(weights * first_loss) / total,
         # Someone outside the table weighs as much as a point inside it does on average, whatever the weights' scale.
         multiplicity=np.where(mass > 0, mass, total / np.count_nonzero(mass)),
         column_order=columns,
@@ -152,10 +154,10 @@ def column_order(rows: FloatArray, trained: BoolArray, of_costs: KeyArray, of_ju
         some = slice(start, start + _CHUNK)
         bits = _mix(_column_bits(rows[some][:, columns]))
         parts = zip(keys, differ[:, columns], (of_costs, of_judged), (trained, everyone), strict=True)
-        for sums, varied, own, counted in parts:
+        for totals, varied, own, counted in parts:
             numbers = (bits * varied).sum(axis=1, dtype=np.uint64)
             row = _mix(own[some] ^ numbers) * counted[some]
-            sums[columns] += (bits * row[:, None]).sum(axis=0, dtype=np.uint64)
+            totals[columns] += (bits * row[:, None]).sum(axis=0, dtype=np.uint64)
     order = np.lexsort((keys[1, columns], keys[0, columns], ~differ[0, columns]))
     return columns[order], int(differ[0].sum())
 

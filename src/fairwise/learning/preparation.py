@@ -25,6 +25,7 @@ from fairwise.learning.problem import NO_BUDGET, Problem
 from fairwise.learning.settings import FitSettings, Params
 from fairwise.tables.columns import used_columns
 
+_DIGITS = 15  # of costs in units of the largest: by as much they differ where they are given in another unit
 _NOBODY = pd.DataFrame({"judge": [], "a": [], "b": [], "answer": []}, dtype=object)
 
 
@@ -58,6 +59,26 @@ class PreparedFit(PreparedProblem):
 
     asked: bool
     """Whether there is any judgment or rule; without, a fit is the plain model."""
+
+    @property
+    def unit(self) -> float:
+        """The unit of costs in :attr:`scaled`."""
+        return self.problem.points.unit
+
+    @property
+    def scaled(self) -> PreparedFit:
+        """The same with costs in units of the largest, as the oracle knows them and as solvers take them."""
+        if self.unit == 1.0:
+            return self
+        given = self.settings
+        settings = replace(
+            given,
+            tol=given.tol / self.unit,
+            nu=None if given.nu is None else given.nu / self.unit,
+            lambda_bound=given.lambda_bound / self.unit,
+            tau_bound=given.tau_bound / self.unit,
+        )
+        return replace(self, problem=self.problem.scaled, settings=settings)
 
 
 def prepare(
@@ -110,7 +131,12 @@ def prepare(
         else:
             rows = encoder.encode(table)
         judged_rows = encoder.encode(judged)
-    placed = (merge_equal if isinstance(estimator, str) else append)(rows, labels.losses, weights, judged_rows)
+    unit = 1.0 if amounts is not None else float(labels.losses.max(initial=0.0)) or 1.0
+    losses = labels.losses if unit == 1.0 else np.round(labels.losses / unit, _DIGITS)
+    placed = (merge_equal if isinstance(estimator, str) else append)(rows, losses, weights, judged_rows)
+    order = np.argsort(placed.judged, kind="stable")  # by what people are, and not by their names
+    pairs, judged_rows = pairs.sorted_by(placed.judged), judged_rows.iloc[order] if raw else judged_rows[order]
+    placed = Placement(placed.points.times(unit), placed.people, placed.judged[order])
     groups = None
     if sensitive is not None and amounts is not None:
         groups = amounts.group_rows(moments, numbers_of(y, whole)[counted], sensitive, weights, placed)
@@ -120,7 +146,7 @@ def prepare(
         placed.points,
         placed.judged,
         pairs,
-        budgets_of(settings, pairs, answered),
+        budgets_of(settings, pairs, answered) or free_budget(settings, pairs),
         sign=labels.sign,
         gamma=float(settings.gamma),
         groups=groups,
@@ -128,10 +154,10 @@ def prepare(
     )
     oracle = make_oracle(
         settings,
-        placed.points,
+        problem.scaled.points,
         encoder.outputs if encoder else list(table.columns),
         seed,
-        placed.judged if groups is None else None,
+        problem.judged if groups is None else None,
     )
     if amounts is not None:
         oracle.hypothesis_class += f", deciding between {amounts.size} amounts"  # what is proved is about these
@@ -231,6 +257,13 @@ def seed_of(random_state: object) -> int:
         return int(check_random_state(random_state).randint(2**31 - 1))
     except ValueError as error:
         raise InputError(f"random_state={quote(random_state)} is not allowed: {error}") from None
+
+
+def free_budget(settings: FitSettings, pairs: PairRows) -> list[Budget]:
+    """Return a budget that limits nothing, for what has the least excess of the models that are as good."""
+    if settings.solver == "no-regret" or not len(pairs):
+        return []
+    return [panel_budget(pairs, NO_BUDGET, settings.weighting)]
 
 
 def budgets_of(settings: FitSettings, pairs: PairRows, judgments: Judgments) -> list[Budget]:

@@ -63,8 +63,21 @@ class Points:
     elsewhere: FloatArray | float = 0.0
     """What people cost who are not among the points, of each label but the first: those of a table read in blocks."""
 
+    unit: float = 1.0
+    """The largest cost of a label for one person."""
+
+    in_units: Points | None = None
+    """The same with costs in this unit; None where it is 1."""
+
     column_order: IntArray | None = None
     """The columns that differ, in an order that does not depend on where they stand; None for as they stand."""
+
+    def times(self, unit: float) -> Points:
+        """The same where everything costs so many times as much."""
+        if unit == 1.0:
+            return self
+        cost, offset = self.error_cost * unit, self.error_offset * unit
+        return replace(self, error_cost=cost, error_offset=offset, unit=unit, in_units=self)
 
     @property
     def constant_error(self) -> float:
@@ -142,6 +155,18 @@ class Problem:
     def __len__(self) -> int:
         """How many rows there are, of both kinds."""
         return self.n_pairs + (0 if self.groups is None else len(self.groups))
+
+    @property
+    def has_rules(self) -> bool:
+        """Whether anything is limited."""
+        panel_alone = len(self.budgets) == 1 and self.budgets[0].limit == NO_BUDGET
+        return len(self) > 0 and not (panel_alone and self.groups is None)
+
+    @property
+    def scaled(self) -> Problem:
+        """The problem with costs in units of the largest, in which tolerances of solvers mean the same for all."""
+        points = self.points.in_units
+        return self if points is None else replace(self, points=points)
 
     @property
     def is_plain(self) -> bool:

@@ -1,7 +1,4 @@
-"""Connections. SQLite by a path, PostgreSQL by a URL; both refuse to lose what was acknowledged.
-
-Moments are in UTC, whichever of the two keeps them.
-"""
+"""Connect to SQLite by a path or to PostgreSQL by a URL, and create or upgrade the tables."""
 
 from __future__ import annotations
 
@@ -9,8 +6,6 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
-from importlib.resources import as_file, files
 from pathlib import Path
 from time import monotonic
 from typing import Any, TypeVar, cast
@@ -23,29 +18,26 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from alembic.util import CommandError
 from psycopg.abc import PQGen
-from sqlalchemy import Connection, DateTime, Dialect, Engine, event
+from sqlalchemy import Connection, Engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
-from sqlalchemy.types import TypeDecorator
 
 from fairwise.errors import InputError
 from fairwise.tables.output import create_private
 
 T = TypeVar("T")
 
-# How long we wait for PostgreSQL: a server that hangs looks like one that thinks, and says nothing for ever.
+# PostgreSQL needs time limits: a server that hangs looks like a busy one.
 
 CONNECT_SECONDS = 4
 SILENT_SECONDS = 8.0
-"""While people wait, who are told soon after that it takes too long."""
+"""Longest silence of the server while people wait for a page."""
 
 PATIENT_SECONDS = 60.0
-"""For commands, whose questions may be large."""
+"""Longest silence of the server for commands, whose queries may be large."""
 
-GIVE_UP = "-c statement_timeout=30000 -c lock_timeout=5000"
-"""What the server is asked to do by itself, in milliseconds."""
-
-_NETWORK = {
+_SERVER_LIMITS = "-c statement_timeout=30000 -c lock_timeout=5000"  # milliseconds, kept by the server itself
+_KEEPALIVE = {
     "keepalives": 1,
     "keepalives_idle": 5,
     "keepalives_interval": 2,
@@ -54,58 +46,58 @@ _NETWORK = {
 }
 
 
-class Silent(psycopg.OperationalError):
-    """Nothing was heard from the server for too long; the connection is closed, as nobody knows what it is at."""
+class ServerSilent(psycopg.OperationalError):
+    """The server sent nothing for too long. The connection is closed, as its state is unknown."""
 
 
-class _Impatient(psycopg.Connection[Any]):
-    """A connection that waits for so many seconds without a word from the server."""
+class _TimedConnection(psycopg.Connection[Any]):
+    """Connection that gives up after some seconds without a byte from the server."""
 
     seconds = PATIENT_SECONDS
 
     def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
         try:
-            return super().wait(_while_heard(gen, self.seconds), interval, timeout)
-        except Silent:
+            return super().wait(_limit_silence(gen, self.seconds), interval, timeout)
+        except ServerSilent:
             self.pgconn.finish()
             raise
 
 
-def impatient_engine(url: URL, seconds: float | None, give_up: str = "", **options: object) -> Engine:
-    """For PostgreSQL: questions end after `seconds` of silence. With None only connecting has an end.
+def _limit_silence(gen: PQGen[T], seconds: float) -> PQGen[T]:
+    """Forward psycopg's generator, which is resumed several times a second, with nothing ready in a silence."""
+    last_sign = monotonic()
+    try:
+        state = next(gen)
+        while True:
+            ready = yield state
+            if ready:
+                last_sign = monotonic()
+            elif monotonic() - last_sign > seconds:
+                raise ServerSilent(f"the server has said nothing for {seconds:g} seconds")
+            state = gen.send(ready)
+    except StopIteration as done:
+        return cast("T", done.value)
 
-    `give_up` are settings of the server's. What the address says about these things itself is left as it is.
+
+def postgres_engine(url: URL, seconds: float | None, server_limits: str = "", **options: object) -> Engine:
+    """Return an engine whose queries fail after `seconds` of silence; with None only connecting is limited.
+
+    What the address itself says about these limits wins.
     """
-    limits: dict[str, int | str] = {"connect_timeout": CONNECT_SECONDS, **_NETWORK}
+    limits: dict[str, int | str] = {"connect_timeout": CONNECT_SECONDS, **_KEEPALIVE}
     limits = {name: value for name, value in limits.items() if name not in url.query}
-    if give_up:
-        limits["options"] = " ".join([give_up, *url.normalized_query.get("options", ())])
+    if server_limits:
+        limits["options"] = " ".join([server_limits, *url.normalized_query.get("options", ())])
     engine = sa.create_engine(url, connect_args=limits, **options)
     if seconds is not None:
 
-        def connect(_dialect: object, _record: object, words: list[str], named: dict[str, Any]) -> _Impatient:
-            connection = _Impatient.connect(*words, **named)
+        def connect(_dialect: object, _record: object, args: list[str], kwargs: dict[str, Any]) -> _TimedConnection:
+            connection = _TimedConnection.connect(*args, **kwargs)
             connection.seconds = seconds
             return connection
 
-        sa.event.listen(engine, "do_connect", connect)
+        event.listen(engine, "do_connect", connect)
     return engine
-
-
-def _while_heard(gen: PQGen[T], seconds: float) -> PQGen[T]:
-    """Pass on what psycopg waits for, and what became ready; several times a second that is nothing."""
-    heard = monotonic()
-    try:
-        awaited = next(gen)
-        while True:
-            ready = yield awaited
-            if ready:
-                heard = monotonic()
-            elif monotonic() - heard > seconds:
-                raise Silent(f"the server has said nothing for {seconds:g} seconds")
-            awaited = gen.send(ready)
-    except StopIteration as done:
-        return cast("T", done.value)
 
 
 _SECRETS = ("password", "sslpassword")
@@ -113,18 +105,17 @@ _BUSY_MILLISECONDS = 10_000
 
 
 def database_url(address: str | Path) -> URL:
-    """A path is SQLite's; ``postgresql://`` is taken with psycopg."""
+    """Return the URL of a database: SQLite for a path, psycopg for ``postgresql://``."""
     if isinstance(address, Path):
         return URL.create("sqlite", database=str(address))
+    scheme = re.split("[:@?]", address, maxsplit=1)[0]  # everything after it may be a password
     try:
         url = make_url(address)
     except ArgumentError:
-        raise InputError(
-            f"{_kind(address)}: not an address of a database; allowed: postgresql://…, sqlite:///…"
-        ) from None
+        raise InputError(f"{scheme}: not an address of a database; allowed: postgresql://…, sqlite:///…") from None
     except ValueError:
         raise InputError(
-            f"{_kind(address)}://…: the port in it is not a number; allowed: postgresql://user@host:5432/name, "
+            f"{scheme}://…: the port in it is not a number; allowed: postgresql://user@host:5432/name, "
             "with %40 for every @ in a password"
         ) from None
     if url.drivername in ("postgresql", "postgres"):
@@ -135,24 +126,25 @@ def database_url(address: str | Path) -> URL:
 
 
 def public_address(url: URL) -> str:
-    """An address as it may be read by anybody: without a password, wherever in it there is one."""
+    """Return an address without any password in it."""
     return url.difference_update_query(_SECRETS).render_as_string(hide_password=True)
 
 
 def sqlite_file(url: URL) -> Path | None:
-    """The file of a database of SQLite's; None if it is in memory, or another one's."""
+    """Return the file of a SQLite database; None for one in memory and for PostgreSQL."""
     name = url.database or ""
     return Path(name) if url.get_backend_name() == "sqlite" and name and not name.startswith((":", "file:")) else None
 
 
 def writing_engine(url: URL, *, people_wait: bool = False) -> Engine:
-    """For one writer: on SQLite a transaction takes the lock at once, and a commit is on the disk when it returns.
+    """Return the engine of a single writer. A commit is on the disk when it returns.
 
-    While nobody waits, as when tables are brought up to date, PostgreSQL may take as long as it needs.
+    On SQLite a transaction takes the lock when it begins. On PostgreSQL queries have a time limit only if
+    `people_wait`: an upgrade of the tables may take as long as it needs.
     """
     if url.get_backend_name() != "sqlite":
-        limits = (SILENT_SECONDS, GIVE_UP) if people_wait else (None, "")
-        engine = impatient_engine(url, *limits, pool_size=1, max_overflow=1, pool_pre_ping=True)
+        seconds, server_limits = (SILENT_SECONDS, _SERVER_LIMITS) if people_wait else (None, "")
+        engine = postgres_engine(url, seconds, server_limits, pool_size=1, max_overflow=1, pool_pre_ping=True)
         event.listen(engine, "handle_error", _leave_read_only)
         return engine
     engine = sa.create_engine(url, poolclass=sa.pool.StaticPool, connect_args={"check_same_thread": False})
@@ -165,10 +157,9 @@ def writing_engine(url: URL, *, people_wait: bool = False) -> Engine:
 
 
 def reading_engine(url: URL) -> Engine:
-    """For many readers, which on SQLite never wait for the writer."""
+    """Return an engine for many readers. On SQLite they never wait for the writer."""
     if url.get_backend_name() != "sqlite":
-        limits = (SILENT_SECONDS, GIVE_UP)
-        return impatient_engine(url, *limits, pool_size=8, isolation_level="AUTOCOMMIT")
+        return postgres_engine(url, SILENT_SECONDS, _SERVER_LIMITS, pool_size=8, isolation_level="AUTOCOMMIT")
     engine = sa.create_engine(url, poolclass=sa.pool.StaticPool, connect_args={"check_same_thread": False})
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "connect", lambda connection, _: connection.execute("PRAGMA query_only = ON"))
@@ -176,23 +167,19 @@ def reading_engine(url: URL) -> Engine:
 
 
 def snapshot_engine(url: URL) -> Engine:
-    """For those who only look, all questions of a connection at one moment; nothing is kept open between them."""
-    if url.get_backend_name() == "sqlite":
-        return _looking_at_sqlite(url)
-    options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
-    return impatient_engine(url, PATIENT_SECONDS, poolclass=sa.pool.NullPool, execution_options=options)
-
-
-def _looking_at_sqlite(url: URL) -> Engine:
+    """Return a read-only engine: all queries of one connection see the same moment. It keeps no connection open."""
+    if url.get_backend_name() != "sqlite":
+        options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+        return postgres_engine(url, PATIENT_SECONDS, poolclass=sa.pool.NullPool, execution_options=options)
     file = Path(url.database or "")
     if not file.is_file():
         raise InputError(f"{file}: there is no such file; nobody has been asked yet, or --database is missing")
 
     def connect() -> sqlite3.Connection:
-        # Allowed to write as far as the file is, since the journal beside it may have to be made; told not to.
+        # Mode "rw", since SQLite may have to create the journal beside the file.
         connection = sqlite3.connect(f"{file.resolve().as_uri()}?mode=rw", uri=True, isolation_level=None)
         connection.execute("PRAGMA query_only = ON")
-        connection.execute("PRAGMA busy_timeout = 10000")
+        connection.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
         return connection
 
     engine = sa.create_engine("sqlite://", creator=connect, poolclass=sa.pool.NullPool)
@@ -201,52 +188,46 @@ def _looking_at_sqlite(url: URL) -> Engine:
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
-    connection.isolation_level = None  # transactions begin where we say so, not where the driver guesses
+    connection.isolation_level = None  # SQLAlchemy begins transactions, not the driver
     for pragma in (
         "journal_mode = WAL",
         "synchronous = FULL",
         "foreign_keys = ON",
-        "secure_delete = ON",  # what someone withdrew is overwritten, not only unlinked
+        "secure_delete = ON",  # deleted rows are overwritten, not only unlinked
         f"busy_timeout = {_BUSY_MILLISECONDS}",
     ):
         connection.execute(f"PRAGMA {pragma}").close()
 
 
 def _leave_read_only(context: sa.engine.ExceptionContext) -> None:
-    """Connect anew after a write was refused: whoever was connected while it was read-only would stay so for ever."""
+    """Reconnect after a refused write: a connection to a standby would stay read-only after the failover."""
     if isinstance(context.original_exception, psycopg.errors.ReadOnlySqlTransaction):
         context.is_disconnect = True
 
 
-def _kind(address: str) -> str:
-    """What stands before everything that may be a password."""
-    return re.split("[:@?]", address, maxsplit=1)[0]
+# Versions of the tables
 
-
-# Bring a database to the newest version of the tables.
-
-_LOCK = 0x66616972  # any number will do, as long as it is always the same
+MIGRATIONS = Path(__file__).with_name("migrations")
+_MIGRATION_LOCK = 0x66616972  # arbitrary, but the same in every process
+_UNRELEASED = re.compile(r"00[01][0-9]")
 
 
 def migrate(engine: Engine) -> None:
-    """Upgrade in one transaction; several processes that start together wait for each other."""
-    with tables_of(engine, "head"):
+    """Upgrade the tables in one transaction. Several processes that start together wait for each other."""
+    with migrated(engine, "head"):
         pass
 
 
 @contextmanager
-def tables_of(engine: Engine, version: str) -> Iterator[Connection]:
-    """Upgrade to a version, and do in the same transaction whatever is done with the connection."""
-    with _scripts() as config, _without_cascades(engine), engine.begin() as connection:
+def migrated(engine: Engine, version: str) -> Iterator[Connection]:
+    """Upgrade the tables to a version, and run the block in the same transaction."""
+    with _cascades_off(engine), engine.begin() as connection:
         if engine.dialect.name == "postgresql":
-            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
-        config.attributes["connection"] = connection
-        current = MigrationContext.configure(connection).get_current_revision()
-        if current is not None and not is_known(current):
-            raise InputError(
-                f"The database was made by a newer Fairwise, with tables of version {current!r}: update Fairwise."
-            )
-        command.upgrade(config, version)
+            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})")
+        current = current_version(connection)
+        if current is not None:
+            check_version(current)
+        upgrade(connection, version)
         yield connection
         if engine.dialect.name == "sqlite":
             broken = connection.exec_driver_sql("PRAGMA foreign_key_check").first()
@@ -254,31 +235,46 @@ def tables_of(engine: Engine, version: str) -> Iterator[Connection]:
                 raise InputError(f"The database is damaged: {broken[0]} refers to a row of {broken[2]} that is gone.")
 
 
-def upgrade_further(connection: Connection) -> None:
-    """From the version of :func:`tables_of` to the newest, in the same transaction."""
-    with _scripts() as config:
-        config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+def upgrade(connection: Connection, version: str = "head") -> None:
+    """Upgrade the tables to a version within the transaction of `connection`."""
+    config = _alembic_config()
+    config.attributes["connection"] = connection
+    command.upgrade(config, version)
 
 
-def is_known(version: str) -> bool:
-    """Whether this Fairwise knows of this version of the tables."""
-    with _scripts() as config:
-        try:
-            return ScriptDirectory.from_config(config).get_revision(version) is not None
-        except CommandError:
-            return False
+def current_version(connection: Connection) -> str | None:
+    """Return the version of the tables of a database; None if it has none."""
+    return MigrationContext.configure(connection).get_current_revision()
 
 
 def newest_version() -> str | None:
-    """Which version of the tables this Fairwise knows."""
-    with _scripts() as config:
-        return ScriptDirectory.from_config(config).get_current_head()
+    """Return the newest version of the tables."""
+    return ScriptDirectory.from_config(_alembic_config()).get_current_head()
+
+
+def check_version(version: str) -> None:
+    """Refuse tables of a version that this Fairwise cannot upgrade, and say what to do."""
+    if _UNRELEASED.fullmatch(version):
+        raise InputError(
+            f"The database has tables of version {version!r}, from before the first release, which cannot be "
+            "upgraded. Make a bundle with the Fairwise that made them (fairwise export DIR --bundle FILE), and open it "
+            "with this one (fairwise study reopen FILE NEW_DIR)."
+        )
+    try:
+        is_known = (
+            version.isdigit() and ScriptDirectory.from_config(_alembic_config()).get_revision(version) is not None
+        )
+    except CommandError:
+        is_known = False
+    if not is_known:
+        raise InputError(
+            f"The database was made by a newer Fairwise, with tables of version {version!r}: update Fairwise."
+        )
 
 
 @contextmanager
-def _without_cascades(engine: Engine) -> Iterator[None]:
-    """Keep SQLite from deleting all answers when a table is made anew, which it takes for deleting every row."""
+def _cascades_off(engine: Engine) -> Iterator[None]:
+    """Switch SQLite's foreign keys off: recreating a table would count as deleting its rows, and delete all answers."""
     if engine.dialect.name != "sqlite":
         yield
         return
@@ -293,25 +289,7 @@ def _without_cascades(engine: Engine) -> Iterator[None]:
         driver.close()
 
 
-@contextmanager
-def _scripts() -> Iterator[Config]:
-    with as_file(files("fairwise.store") / "migrations") as folder:
-        config = Config()
-        config.set_main_option("script_location", str(folder).replace("%", "%%"))
-        yield config
-
-
-class Moment(TypeDecorator[datetime]):
-    """A column of moments. SQLite forgets the time zone and PostgreSQL has one of its own; what is read is in UTC."""
-
-    impl = DateTime(timezone=True)
-    cache_ok = True
-
-    @property
-    def python_type(self) -> type[datetime]:
-        return datetime
-
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002 - SQLAlchemy's
-        if value is None:
-            return None
-        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+def _alembic_config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    return config

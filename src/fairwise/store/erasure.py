@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from fairwise.store.engine import PATIENT_SECONDS, Moment, database_url, impatient_engine
+from fairwise.store.engine import PATIENT_SECONDS, database_url, postgres_engine
 from fairwise.store.errors import Unknown
 from fairwise.store.jobs import restart_without
 from fairwise.store.operators import CLOCK_BELIEVED, COMMAND_LINE, note, take_turns
-from fairwise.store.study_state import standing
-from fairwise.store.tables import (
+from fairwise.store.schema import (
+    Moment,
     answers,
     appearances,
     ballots,
@@ -35,6 +35,7 @@ from fairwise.store.tables import (
     reasons,
     votes,
 )
+from fairwise.store.study_state import standing
 from fairwise.study.settings import StudySettings
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def _engine(url: sa.URL) -> sa.Engine:
     options: dict[str, Any] = {"poolclass": sa.pool.NullPool, "isolation_level": "AUTOCOMMIT"}
     if url.get_backend_name() == "sqlite":
         return sa.create_engine(url, **options)
-    return impatient_engine(url, PATIENT_SECONDS, **options)
+    return postgres_engine(url, PATIENT_SECONDS, **options)
 
 
 def _cleaned(connection: sa.Connection, busy_milliseconds: int) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,22 +12,15 @@ import sqlalchemy as sa
 
 from fairwise.judgments import Judgments
 from fairwise.judgments.validation import AFFECTED, SIMULATED
-from fairwise.store.answer_batch import HAS_ANSWERED
-from fairwise.store.answers import HAS_ANSWER, LAST_OF_EACH_ROUND
-from fairwise.store.exclusions import IS_EXCLUDED
-from fairwise.store.questions import PREFIX, as_columns
-from fairwise.store.tables import (
-    Query,
-    answers,
-    appearances,
-    closings,
-    participants,
-    question_answers,
-    rooms,
-    study,
-)
+from fairwise.store.answers import HAS_ANSWER, HAS_ANSWERED, LAST_OF_EACH_ROUND
+from fairwise.store.deliberation import RELEASED, reasons_about, round_list
+from fairwise.store.participants import QUESTION_PREFIX, question_columns
+from fairwise.store.quotas import IS_EXCLUDED
+from fairwise.store.schema import Query, answers, appearances, closings, participants, question_answers, rooms, study
+from fairwise.store.study_state import SECOND, standing
+from fairwise.study.design import Arm
 from fairwise.study.schedules import block_size
-from fairwise.study.settings import Stage, StudySettings
+from fairwise.study.settings import Stage, StudySettings, StudyState
 
 # Where a spreadsheet begins a cell, whatever the language of its system: quotes of a table with commas mean nothing to
 # one that parts cells by semicolons, and cells end at every semicolon, tab and line break.
@@ -105,7 +98,7 @@ def judges(
         .order_by(participants.c.number)
     )
     rows = _rows(connection, query, finished_only=finished_only, with_excluded=with_excluded)
-    asked = as_columns(connection)
+    asked = question_columns(connection)
     asked.index = asked.index.map(judge_name)
     table = _table(rows, _JUDGES, with_excluded)
     table = table.drop(columns="arm") if table["arm"].isna().all() else table
@@ -125,7 +118,7 @@ def judges(
 
 def judges_to_write(table: pd.DataFrame) -> pd.DataFrame:
     """The same for a file: no spreadsheet finds a formula in a room's name or in the options of a question."""
-    words = [name for name in table if name == "room" or str(name).startswith(PREFIX)]
+    words = [name for name in table if name == "room" or str(name).startswith(QUESTION_PREFIX)]
     return table.assign(**{str(name): table[name].map(_defused_words, na_action="ignore") for name in words})
 
 
@@ -173,7 +166,7 @@ def texts(connection: sa.Connection, *, finished_only: bool = False, with_exclud
     )
     rows = list(_rows(connection, reasons, finished_only=finished_only, with_excluded=with_excluded))
     for judge, name, text, mark in _rows(connection, own, finished_only=finished_only, with_excluded=with_excluded):
-        rows.append((judge, f"{PREFIX}{name}", "", "", "", text, mark))
+        rows.append((judge, f"{QUESTION_PREFIX}{name}", "", "", "", text, mark))
     for judge, *written, mark in _rows(connection, closing, finished_only=finished_only, with_excluded=with_excluded):
         rows += [(judge, name, "", "", "", text, mark) for name, text in zip(questions, written, strict=True) if text]
     return _table(rows, ["judge", "about", "a", "b", "round", "text"], with_excluded)
@@ -256,3 +249,68 @@ def has_real_people(connection: sa.Connection) -> bool:
     """Whether anyone has answered who is not a program."""
     query = sa.select(participants.c.id).where(HAS_ANSWERED, ~participants.c.simulated)
     return connection.execute(query.limit(1)).first() is not None
+
+
+# Data of a second round for comparisons of arms
+
+
+@dataclass(frozen=True, eq=False)
+class SecondRound:
+    """What is known of a second round besides its answers."""
+
+    arms: pd.DataFrame
+    """By judge: ``arm`` and ``block``; without columns where a study has no arms."""
+
+    reasons: pd.DataFrame | None
+    """Columns a, b and answer: a line for each reason shown; None of rooms that talk, where people say them aloud."""
+
+    control: str | None
+    """The arm that is shown no reasons, if it is one alone."""
+
+    @property
+    def in_rooms(self) -> bool:
+        """Whether people talked in rooms."""
+        return self.reasons is None
+
+
+def silent_arm(arms: Sequence[Arm]) -> str | None:
+    """The arm that is shown no reasons in a second round; None where there is none, or more than one."""
+    silent = [arm.name for arm in arms if not arm.reasons]
+    return silent[0] if len(silent) == 1 else None
+
+
+def finished_second_round(connection: sa.Connection, arms: Sequence[Arm], *, rooms: bool = False) -> SecondRound | None:
+    """The second round of a study that is closed, else None: whoever looks earlier could end it when it suits them.
+
+    Where `rooms` talk, that is what people answered again in them.
+    """
+    stands = standing(connection)
+    reasons = None if rooms else shown_reasons(connection)
+    begun = _has_second_answers(connection) if rooms else stands.round == SECOND and reasons is not None
+    if not begun or stands.state != StudyState.CLOSED:
+        return None
+    query = sa.select(participants.c.number, participants.c.arm).where(participants.c.arm.is_not(None))
+    by_judge = {judge_name(number): arm for number, arm in connection.execute(query)}
+    known = pd.DataFrame({"arm": by_judge}, dtype=object) if by_judge else pd.DataFrame()
+    if by_judge:
+        known["block"] = pd.Series(arm_blocks(connection, arms), dtype=object).reindex(known.index)
+    return SecondRound(known, reasons, silent_arm(arms))
+
+
+def _has_second_answers(connection: sa.Connection) -> bool:
+    return connection.execute(sa.select(answers.c.id).where(answers.c.round == SECOND).limit(1)).first() is not None
+
+
+def arm_blocks(connection: sa.Connection, arms: Sequence[Arm]) -> dict[str, int]:
+    """In which block of the arms' order each was assigned who has an arm, by judge."""
+    query = sa.select(participants.c.number, participants.c.arm_turn).where(participants.c.arm_turn.is_not(None))
+    return {judge_name(number): turn // block_size(arms) for number, turn in connection.execute(query)}
+
+
+def shown_reasons(connection: sa.Connection) -> pd.DataFrame | None:
+    """The reasons that a second round shows, a line each: a, b and the answer it is for; None before there is one."""
+    pairs = {pair.two for pair in round_list(connection)}
+    if not pairs:
+        return None
+    shown = [reason for reason in reasons_about(connection, pairs) if reason.state == RELEASED]
+    return pd.DataFrame([(*one.two, str(one.answer)) for one in shown], columns=["a", "b", "answer"])

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from fairwise.store.errors import NotUnderWay
-from fairwise.store.tables import AnyRow, Query, job_participants, jobs, participants, report_links
+from fairwise.store.schema import AnyRow, Query, job_participants, jobs, participants, report_links
 
 MOST_ATTEMPTS = 3
 """So often a job is begun without coming any further; one that ends its own process would be begun for ever."""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import sqlalchemy as sa
 
 from fairwise.store.errors import LastOwner, NameTaken, NotAllowed, NotLoggedIn
-from fairwise.store.tables import events, operators, sessions
+from fairwise.store.schema import events, operators, sessions
 
 LONGEST = timedelta(hours=12)
 """After so long one must log in again, whatever one does."""

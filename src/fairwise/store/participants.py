@@ -7,21 +7,15 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+import pandas as pd
 import sqlalchemy as sa
 
 from fairwise.store.erasure import delete_participant
 from fairwise.store.errors import Full, NotInvited, NotListed, NotYet, StoreProblem, TakesPartAlready, Unknown, Withdrew
 from fairwise.store.quotas import Quotas, free_slots, free_turns, is_full
-from fairwise.store.recruitment import (
-    keep_arm,
-    kept_arm,
-    lock_invitation,
-    lock_open_room,
-    may_come,
-    withdrawal_mark,
-    withdrew,
-)
-from fairwise.store.tables import (
+from fairwise.store.recruitment import keep_arm, kept_arm, lock_invitation, may_come, withdrawal_mark, withdrew
+from fairwise.store.rooms import lock_open_room
+from fairwise.store.schema import (
     answers,
     appearances,
     closings,
@@ -29,8 +23,10 @@ from fairwise.store.tables import (
     counters,
     invitations,
     participants,
+    question_answers,
     withdrawals,
 )
+from fairwise.study.questions import Question
 from fairwise.study.recruitment import BY_OPEN_LINK, PANELS, PERSONAL, ROOM, Arrival
 from fairwise.study.schedules import ArmTurns, ShownPair
 from fairwise.study.settings import ANSWERING, Stage
@@ -136,7 +132,7 @@ def start(
 ) -> Participant:
     """Take someone in and lay out the pairs of their number and slot; the same consent sent again changes nothing.
 
-    Where the schedule has None, a pair is laid out later: see active_assignment.py. With `arms`, the slot also says to
+    Where the schedule has None, a pair is laid out later: see recording.py. With `arms`, the slot also says to
     which of them they are assigned: whoever takes the place of someone who left takes their arm. Whoever a panel sent
     before, also if they withdrew, comes to the arm of that time.
     """
@@ -336,3 +332,70 @@ def withdraw(connection: sa.Connection, token_hash: bytes, at: datetime, mark: b
         sa.update(invitations).where(invitations.c.token_hash == token_hash).values(withdrawn_on=at.date(), name="")
     )
     return in_fits
+
+
+# Answers to the study's own questions
+
+QUESTION_PREFIX = "question_"
+"""Stands before the name of a question where its answers are a column."""
+
+_ANSWER = (question_answers.c.answer + question_answers.c.written).label("answer")  # one of the two is empty
+
+
+def save_question_answers(
+    connection: sa.Connection,
+    token_hash: bytes,
+    answers: Sequence[tuple[Question, str]],
+    leaving: Stage,
+    to: Stage,
+) -> None:
+    """Keep the answers of one page in the place of earlier ones; whoever is at `leaving` goes on to the next stage.
+
+    Sent from a page that somebody has left behind, it changes nothing.
+    """
+    whose = sa.select(participants.c.id, participants.c.stage).where(participants.c.token_hash == token_hash)
+    who = connection.execute(whose.with_for_update()).one_or_none()
+    if who is None:
+        raise Unknown
+    if who.stage not in (ANSWERING if leaving in ANSWERING else (leaving,)):
+        raise NotYet
+    mine = question_answers.c.participant_id == who.id
+    names = [question.name for question, _ in answers]
+    connection.execute(sa.delete(question_answers).where(mine, question_answers.c.question.in_(names)))
+    if answers:
+        connection.execute(sa.insert(question_answers), [_row(who.id, *one) for one in answers])
+    if to != leaving:
+        connection.execute(sa.update(participants).where(participants.c.id == who.id).values(stage=to))
+
+
+def _row(participant_id: int, question: Question, answer: str) -> dict[str, object]:
+    column = "written" if question.kind == "text" else "answer"
+    return {"participant_id": participant_id, "question": question.name, "answer": "", "written": ""} | {column: answer}
+
+
+def question_answers_of(connection: sa.Connection, token_hash: bytes) -> dict[str, str]:
+    """What someone answered, by the name of the question; of those they were asked, also what they left empty."""
+    return _by_name(connection, participants.c.token_hash == token_hash)
+
+
+def question_answers_of_number(connection: sa.Connection, number: int) -> dict[str, str]:
+    """The same of the participant with this number."""
+    return _by_name(connection, participants.c.number == number)
+
+
+def _by_name(connection: sa.Connection, who: sa.ColumnElement[bool]) -> dict[str, str]:
+    query = sa.select(question_answers.c.question, _ANSWER).join(participants).where(who)
+    return {row.question: row.answer for row in connection.execute(query)}
+
+
+def question_columns(connection: sa.Connection) -> pd.DataFrame:
+    """Answers by participant's number, a column for each question; None where it was left empty, or not asked.
+
+    What people wrote is not among them: it says who they are, and is deleted in time.
+    """
+    query = sa.select(participants.c.number, question_answers.c.question, question_answers.c.answer)
+    query = query.join(question_answers).where(question_answers.c.answer != "").order_by(question_answers.c.question)
+    columns: dict[str, dict[int, str]] = {}
+    for number, name, answer in connection.execute(query):
+        columns.setdefault(f"{QUESTION_PREFIX}{name}", {})[number] = answer
+    return pd.DataFrame({name: pd.Series(cells, dtype=object) for name, cells in columns.items()}, dtype=object)

@@ -1,34 +1,51 @@
-"""Where a study and its database are; and of a folder with several studies, which of them can be served.
+"""Find studies and their databases: which folders hold a study, and which database is a study's own.
 
-Whoever serves several and whoever makes their models look here, each for themselves, and find the same.
+A random number is both in the database and in a file of the study's folder. Without it, a study that is started
+without its ``--database`` would run on an empty one: open although it was closed, and without any answers. An address
+would not do, since the same database may get another.
 """
 
 from __future__ import annotations
 
+import json
 import re
+import sqlite3
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Self, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
 
 from fairwise.errors import InputError
+from fairwise.store.engine import public_address, snapshot_engine
+from fairwise.store.fit_files import JOBS
+from fairwise.store.schema import database_identity, invitations, operators, participants
 from fairwise.study.folder import SECRET, SETTINGS
+from fairwise.tables.output import write_whole
 
 DATABASE_FILE = "study.sqlite"
 NAME_IN_ADDRESS = "{name}"
-"""In the address of a database: here stands the name of each of several studies."""
+"""Placeholder for the name of each of several studies in the address of a database."""
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
 RESERVED = frozenset({"admin", "health", "healthz", "metrics", "readyz", "static"})
 """Addresses of the server itself."""
 
 SETTLED_SECONDS = 5.0
-"""A folder in which nothing has changed for so long is no longer being copied."""
+"""A folder without a change for this long is no longer being copied."""
 
 
 def database_of(folder: Path, url: str | None) -> str | Path:
-    """Where answers are kept: a file in the study's folder, unless a URL says otherwise."""
+    """Return the database of a study: a file in its folder unless a URL is given."""
     return folder / DATABASE_FILE if url is None else url
+
+
+def database_for(path: Path, url: str | None) -> str | Path:
+    """Return the database of one of several studies."""
+    return database_of(path, None if url is None else url.replace(NAME_IN_ADDRESS, path.name))
 
 
 @dataclass(frozen=True)
@@ -36,7 +53,7 @@ class Place:
     """One of several studies."""
 
     name: str
-    """Of its folder, and in its address."""
+    """Name of its folder, which is also its address."""
 
     path: Path
     database: str | Path
@@ -44,33 +61,45 @@ class Place:
 
 @dataclass(frozen=True)
 class Places:
-    """What was found in a folder: studies by name, and why others cannot be served."""
+    """Studies in a folder by name, and the reasons why others cannot be served."""
 
     studies: Mapping[str, Place]
     refused: Mapping[str, str]
 
 
 def is_address(name: str) -> bool:
-    """Whether a folder's name can be the address of a study."""
+    """Return whether the name of a folder can be the address of a study."""
     return NAME.fullmatch(name) is not None and name not in RESERVED
 
 
 def is_study(folder: Path) -> bool:
-    """Whether this is the folder of a study, or of one that is being made in the console."""
-    return any((folder / ours).exists() for ours in (SETTINGS, SECRET))
+    """Return whether a folder holds a study, or one that is being made in the console."""
+    return any((folder / name).exists() for name in (SETTINGS, SECRET))
 
 
 def find_places(folder: Path, url: str | None) -> Places:
-    """All studies in a folder, those with the oldest secret first.
+    """Return all studies in a folder, those with the oldest secret first.
 
-    Hidden folders and those without a study are left alone. Of two studies with one secret, as a copy has it, links and
-    forms of the one would be good for the other: the one whose file is newer on this disk is refused.
+    Hidden folders and those without a study are skipped. Two studies with the same secret, as a copy has it, would
+    accept each other's links and forms: the one whose secret is newer on this disk is refused.
     """
+
+    def age(path: Path) -> tuple[int, str]:
+        try:  # a copy may keep all other times of the file, but not this one
+            return (path / SECRET).stat().st_ctime_ns, path.name
+        except OSError:
+            return time.time_ns(), path.name
+
     studies: dict[str, Place] = {}
     refused: dict[str, str] = {}
     owners: dict[bytes, str] = {}
-    for path in sorted(_study_folders(folder), key=lambda path: (_since(path), path.name)):
-        name, secret = path.name, _secret(path)
+    paths = [path for path in folder.iterdir() if not path.name.startswith(".") and path.is_dir() and is_study(path)]
+    for path in sorted(paths, key=age):
+        name = path.name
+        try:
+            secret = (path / SECRET).read_bytes()
+        except OSError:  # opening the study reports it
+            secret = b""
         if not is_address(name):
             taken = f" other than {', '.join(sorted(RESERVED))}"
             refused[name] = (
@@ -87,13 +116,8 @@ def find_places(folder: Path, url: str | None) -> Places:
     return Places(studies, refused)
 
 
-def database_for(path: Path, url: str | None) -> str | Path:
-    """Return the database of one of several studies."""
-    return database_of(path, None if url is None else url.replace(NAME_IN_ADDRESS, path.name))
-
-
 def check_several(folder: Path, url: str | None) -> None:
-    """Refuse what cannot be a folder of studies, and one database for all of them."""
+    """Refuse a path that is no folder of studies, and one database for all of them."""
     if not folder.is_dir():
         raise InputError(f"{folder}: there is no such folder; several studies are folders in one, such as {folder}/one")
     if is_study(folder):
@@ -106,35 +130,140 @@ def check_several(folder: Path, url: str | None) -> None:
 
 
 def is_settled(path: Path) -> bool:
-    """Whether nothing in a folder was changed of late: it may be on its way here, file by file."""
+    """Return whether a folder has not changed recently; it might still be copied, file by file."""
     return not 0 <= time.time() - last_change(path) < SETTLED_SECONDS
 
 
 def last_change(path: Path) -> float:
-    """When a file of a folder, or the list of them, was last changed, in seconds since 1970."""
+    """Return when a folder or a file in it was last changed, in seconds since 1970."""
     try:
         return max(file.stat().st_mtime for file in (path, *path.iterdir()))
-    except OSError:  # something was, just now
+    except OSError:  # a file disappeared just now
         return time.time()
 
 
-def _study_folders(folder: Path) -> Iterable[Path]:
-    for path in folder.iterdir():
-        if not path.name.startswith(".") and path.is_dir() and is_study(path):
-            yield path
+# The study's own database
+
+IDENTITY_FILE = "database.json"
+_HERE = " in its folder"
+T = TypeVar("T")
 
 
-def _secret(path: Path) -> bytes:
-    """Empty where there is none yet, or none that can be read: whoever opens the study says so."""
+@dataclass(frozen=True)
+class Identity:
+    """Content of the file in the study's folder."""
+
+    database: str
+    """Number that is also in the database."""
+
+    address: str
+    """Last address without a password, for people to read."""
+
+    @classmethod
+    def read(cls, home: Path) -> Self | None:
+        """Return None for a folder that has not been served."""
+        file = home / IDENTITY_FILE
+        try:
+            content = json.loads(file.read_text(encoding="utf-8"))
+            return cls(str(content["database"]), str(content["address"]))
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise InputError(f"{file}: cannot be read: {error.strerror or error}") from None
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise InputError(
+                f"{file}: does not say which database is this study's; put it back from a copy, or delete it and serve "
+                "the study with its own --database, which is then noted there anew"
+            ) from None
+
+
+def identity_in(connection: sa.Connection) -> str | None:
+    """Return the number in the database."""
+    return connection.execute(sa.select(database_identity.c.value)).scalar_one_or_none()
+
+
+def check_identity(url: sa.URL, home: Path) -> None:
+    """Refuse a database that is not the folder's own, before anything in it is created or upgraded."""
+    own = Identity.read(home)
+    if own is None:
+        if (home / JOBS).is_dir() and any((home / JOBS).iterdir()) and _is_empty(url):
+            raise InputError(
+                f"{home}: there were models of this study before ({home / JOBS}), and {_place(url, home)} is empty. "
+                "Give the --database with which it was served. If that one is lost, restore a backup; to begin anew "
+                f"without it, move {home / JOBS} away."
+            )
+    elif _query(url, _identity_if_any) != own.database:
+        raise _wrong_database(url, home, own)
+
+
+def require_same(connection: sa.Connection, url: sa.URL, home: Path) -> None:
+    """Refuse to read from a database that is not the folder's own."""
+    own = Identity.read(home)
+    if own is not None and identity_in(connection) != own.database:
+        raise _wrong_database(url, home, own)
+
+
+def record_identity(connection: sa.Connection, url: sa.URL, home: Path) -> None:
+    """Record in the folder that this database is its own, and its address.
+
+    The file is written as a whole or not at all; processes that start together write the same.
+    """
+    number = identity_in(connection)
+    if number is None:
+        raise InputError(f"{public_address(url)}: the database is damaged: it does not say which one it is")
+    identity = Identity(number, _place(url, home))
+    if identity == Identity.read(home):
+        return
+    file, text = home / IDENTITY_FILE, f"{json.dumps(asdict(identity), indent=1)}\n"
     try:
-        return (path / SECRET).read_bytes()
-    except OSError:
-        return b""
+        write_whole(file, lambda draft: draft.write_text(text, encoding="utf-8"), private=True, lasting=True)
+    except OSError as error:
+        raise InputError(f"{file}: cannot be written: {error.strerror or error}") from None
 
 
-def _since(path: Path) -> int:
-    """When the secret came to this disk: a copy may keep all other times of a file, but not this one."""
+def _wrong_database(url: sa.URL, home: Path, own: Identity) -> InputError:
+    problem = "is empty, and not this study's database" if _is_empty(url) else "is not this study's database"
+    remedy = "leave --database out" if own.address.endswith(_HERE) else "give that as --database"
+    return InputError(
+        f"{home}: {_place(url, home)} {problem}. Its own is {own.address}: {remedy}. If you moved its answers, or mean "
+        f"to begin anew without them, see docs/operating.md; {home / IDENTITY_FILE} says which database is its own."
+    )
+
+
+def _place(url: sa.URL, home: Path) -> str:
+    """Return an address for people: a file in the folder by its name alone, since folders are moved."""
+    if url.get_backend_name() == "sqlite" and url.database:
+        file = Path(url.database).resolve()
+        if file.parent == home.resolve():
+            return f"{file.name}{_HERE}"
+    return public_address(url)
+
+
+def _identity_if_any(connection: sa.Connection) -> str | None:
+    return identity_in(connection) if sa.inspect(connection).has_table(database_identity.name) else None
+
+
+def _has_anyone(connection: sa.Connection) -> bool:
+    names = set(sa.inspect(connection).get_table_names())
+    tables = [table for table in (participants, operators, invitations) if table.name in names]
+    rows = (connection.execute(sa.select(sa.literal(1)).select_from(table).limit(1)).first() for table in tables)
+    return any(row is not None for row in rows)
+
+
+def _is_empty(url: sa.URL) -> bool:
+    return not _query(url, _has_anyone)
+
+
+def _query(url: sa.URL, query: Callable[[sa.Connection], T]) -> T | None:
+    """Query a database of any version without changing it; return None where there is no file."""
+    if url.get_backend_name() == "sqlite" and not Path(url.database or "").is_file():
+        return None
+    engine = snapshot_engine(url)
     try:
-        return (path / SECRET).stat().st_ctime_ns
-    except OSError:
-        return time.time_ns()
+        with engine.connect() as connection:
+            return query(connection)
+    except (DBAPIError, sqlite3.Error) as error:
+        reason = error.orig if isinstance(error, DBAPIError) else error
+        raise InputError(f"{public_address(url)}: the database cannot be used: {reason}") from None
+    finally:
+        engine.dispose()

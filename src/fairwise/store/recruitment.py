@@ -1,18 +1,16 @@
-"""Who may come, and how: personal links, rooms with a code, and ids of a panel."""
+"""Recruitment: personal links, and the ids of a panel."""
 
 from __future__ import annotations
 
 import hashlib
-import secrets
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NamedTuple, cast
 
 import sqlalchemy as sa
 
 from fairwise.store.erasure import note_deletion
-from fairwise.store.tables import invitations, panel_groups, panel_ids, participants, rooms, withdrawals
+from fairwise.store.schema import invitations, panel_groups, panel_ids, participants, withdrawals
 
 # Personal links: one for each person, which leads them to the consent page first and later to where they were.
 
@@ -95,81 +93,6 @@ def _revoke(connection: sa.Connection, which: sa.ColumnElement[bool], at: dateti
         sa.update(invitations).where(which).values(revoked_at=sa.func.coalesce(invitations.c.revoked_at, at))
     )
     return bool(revoked.rowcount)
-
-
-# Rooms: a class or a meeting whose people come with a code.
-
-# Nothing that looks or sounds like something else on a wall.
-_LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
-_LENGTH = 6
-
-
-@dataclass(frozen=True)
-class Room:
-    """A room, and how many came by its code."""
-
-    id: int
-    name: str
-    code: str
-    is_open: bool
-    started: int
-    finished: int
-
-
-_LISTED = (
-    sa.select(
-        rooms.c.id,
-        rooms.c.name,
-        rooms.c.code,
-        rooms.c.closed_at.is_(None),
-        sa.func.count(participants.c.id),
-        sa.func.count(participants.c.finished_at),
-    )
-    .outerjoin(participants, participants.c.room_id == rooms.c.id)
-    .group_by(rooms.c.id)
-    .order_by(rooms.c.id)
-)
-
-
-def open_room(connection: sa.Connection, name: str, at: datetime) -> str:
-    """Make a room; returns its code."""
-    code = "".join(secrets.choice(_LETTERS) for _ in range(_LENGTH))
-    connection.execute(sa.insert(rooms), {"name": name, "code": code, "made_at": at})
-    return code
-
-
-def close_room(connection: sa.Connection, code: str, at: datetime) -> bool:
-    """Let nobody else in by this code; returns whether there is such a room. Who is in goes on."""
-    closed = connection.execute(
-        sa.update(rooms).where(rooms.c.code == code).values(closed_at=sa.func.coalesce(rooms.c.closed_at, at))
-    )
-    return bool(closed.rowcount)
-
-
-def all_rooms(connection: sa.Connection) -> list[Room]:
-    """Every room in the order in which they were made."""
-    return [Room(*row) for row in connection.execute(_LISTED)]
-
-
-def find_room(connection: sa.Connection, code: str) -> Room | None:
-    """The room of a code."""
-    row = connection.execute(_LISTED.where(rooms.c.code == code)).one_or_none()
-    return None if row is None else Room(*row)
-
-
-def lock_open_room(connection: sa.Connection, code: str) -> int | None:
-    """Return the id of an open room, which nobody closes before this transaction ends; None if there is none."""
-    is_open = (rooms.c.code == code) & rooms.c.closed_at.is_(None)
-    return connection.execute(sa.select(rooms.c.id).where(is_open).with_for_update(read=True)).scalar_one_or_none()
-
-
-def read_code(typed: str) -> str:
-    """Return a code as it was made, however it was typed.
-
-    >>> read_code(" abc-def ")
-    'ABCDEF'
-    """
-    return "".join(letter for letter in typed.upper() if letter in _LETTERS)[:16]
 
 
 # Ids of a panel: those that may come or withdrew, kept as keyed hashes, and those that several say they have.

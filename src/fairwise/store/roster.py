@@ -12,10 +12,10 @@ import sqlalchemy as sa
 
 from fairwise.store.answers import ALL_VERSIONS, HAS_ANSWER, Appearance, read_appearances
 from fairwise.store.errors import Unknown
-from fairwise.store.exclusions import IS_EXCLUDED
+from fairwise.store.quotas import IS_EXCLUDED
 from fairwise.store.recruitment import INVITATION_STATE
+from fairwise.store.schema import answers, appearances, closings, invitations, participants, rooms, withdrawals
 from fairwise.store.study_state import FIRST
-from fairwise.store.tables import answers, appearances, closings, invitations, participants, rooms, withdrawals
 from fairwise.study.schedules import PairAnswer
 from fairwise.study.settings import ENDS
 

@@ -9,7 +9,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from fairwise.simulation.respondent import PACE_SPREAD, THOUGHT_SPREAD, USUAL_SECONDS, Respondent
-from fairwise.store import answers, participants
+from fairwise.store import answers, participants, recording
 from fairwise.store.participants import Consent, ConsentText
 from fairwise.store.quotas import Quotas
 from fairwise.study.folder import StudyFolder
@@ -40,8 +40,8 @@ def take_part(
         thoughts = usual * luck.lognormal(0.0, THOUGHT_SPREAD, len(shown))
         for pair, answer, seconds in zip(shown, chosen, thoughts.round(3).tolist(), strict=True):
             now = min(at, now + timedelta(seconds=seconds))
-            new = answers.NewAnswer(pair.key, Keys.new(), answer, "", None, seconds, now)
-            answers.record(connection, token, new)
+            new = recording.NewAnswer(pair.key, Keys.new(), answer, "", None, seconds, now)
+            recording.record(connection, token, new)
         written = respondent.closing_words()
         participants.finish(
             connection,

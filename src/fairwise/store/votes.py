@@ -11,9 +11,9 @@ import sqlalchemy as sa
 
 from fairwise.errors import InputError
 from fairwise.store.errors import NotYet, Unknown
-from fairwise.store.exclusions import IS_EXCLUDED
 from fairwise.store.fit_results import FrontierPoint
-from fairwise.store.tables import AnyRow, ballots, participants, votes
+from fairwise.store.quotas import IS_EXCLUDED
+from fairwise.store.schema import AnyRow, ballots, participants, votes
 from fairwise.study.deliberation import Ballot, CastBallot, Rule, Tally, is_ballot
 from fairwise.study.settings import Stage
 

@@ -29,8 +29,8 @@ from fairwise.store.errors import (
     StoreUnavailable,
     Unknown,
 )
-from fairwise.store.failures import NO_ROOM, FailedWrites, with_log_lines
 from fairwise.store.housekeeping import Housekeeper
+from fairwise.store.logs import NO_ROOM, FailedWrites, with_log_lines
 from fairwise.study.texts import marked
 from fairwise.web.console.base import ConsolePages
 from fairwise.web.console.deliberation import DeliberationPages

@@ -18,7 +18,7 @@ import uvicorn
 from uvicorn.supervisors import Multiprocess
 
 from fairwise.errors import InputError
-from fairwise.store.failures import limit_log, name_studies
+from fairwise.store.logs import limit_log, name_studies
 from fairwise.store.operators import has_owner, was_set_up
 from fairwise.store.places import (
     Place,

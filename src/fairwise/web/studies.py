@@ -22,7 +22,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from fairwise.errors import FairwiseError
-from fairwise.store.failures import log_lines_of
+from fairwise.store.logs import log_lines_of
 from fairwise.store.operators import has_owner
 from fairwise.store.places import Place, Places, find_places, is_address, is_settled, last_change
 from fairwise.web.app import Site

@@ -12,7 +12,7 @@ import pytest
 from tests.support.operating import operating
 from tests.support.visits import Visit, any_database, hidden
 
-from fairwise.store import deliberation, reasons
+from fairwise.store import deliberation
 from fairwise.store.operators import TrailFilter, trail
 from fairwise.store.study_state import standing
 from fairwise.study.folder import SETTINGS
@@ -85,7 +85,7 @@ def test_reasons_are_released_one_by_one_or_for_a_pair_and_each_is_in_the_trail(
     assert page.count("Not decided") == 8
     one = re.findall(rf"Release reason ({NAME})<", page)[0]
     console.post(f"{PAGE}/reasons", state="released", reasons=one)
-    assert actions(console)[0] == (reasons.ACTIONS["released"], f"reason {one}")
+    assert actions(console)[0] == (deliberation.ACTIONS["released"], f"reason {one}")
     rank, listed = re.findall(rf'name="reasons" value="({NAME} [^"]+)"', page)[:2]
     assert rank == listed, "to be released and to be hidden"
     answer = console.post(f"{PAGE}/reasons", state="hidden", reasons=listed, place="1")
@@ -110,8 +110,8 @@ def test_viewers_see_no_reasons_and_decide_nothing(console: Operating) -> None:
     names = re.findall(f"Release reason ({NAME})<", console.get(PAGE).text)
     console.post(f"{PAGE}/reasons", state="released", reasons=names[0])
     console.post(f"{PAGE}/reasons", state="hidden", reasons=names[1])
-    report = partial(reasons.report, name=names[0], at=datetime.now(UTC))
-    console.site.host.store.change_now(lambda c: report(c, answer_id=reasons.all_answer_ids(c)[0]))
+    report = partial(deliberation.report_reason, name=names[0], at=datetime.now(UTC))
+    console.site.host.store.change_now(lambda c: report(c, answer_id=deliberation.reason_ids(c)[0]))
     console.add("Bea", "viewer")
     console.log_in("Bea")
     for page in (console.get(PAGE), console.get(""), console.get("/participants/1")):
@@ -133,7 +133,7 @@ def test_names_of_reasons_are_those_of_participants_and_follow_from_no_number(co
     for pair in (names[:4], names[4:]):
         assert pair == sorted(pair), "the order of answers would tell who wrote them"
     host = console.site.host
-    assert set(names) == {host.keys.reason_name(one) for one in host.store.read_now(reasons.all_answer_ids)}
+    assert set(names) == {host.keys.reason_name(one) for one in host.store.read_now(deliberation.reason_ids)}
     console.post(f"{PAGE}/reasons", state="released", reasons=" ".join(names))
     assert {about for action, about in actions(console) if "reason" in action} == {f"reason {name}" for name in names}
 
@@ -151,10 +151,10 @@ def test_documentation_says_who_reads_reasons() -> None:
 def test_reported_reasons_stand_on_top_until_somebody_decides(console: Operating) -> None:
     opened(console)
     store, keys = console.site.host.store, console.site.host.keys
-    number = store.read_now(reasons.all_answer_ids)[0]
+    number = store.read_now(deliberation.reason_ids)[0]
     name = keys.reason_name(number)
     console.post(f"{PAGE}/reasons", state="released", reasons=name)
-    store.change_now(partial(reasons.report, answer_id=number, name=name, at=datetime.now(UTC)))
+    store.change_now(partial(deliberation.report_reason, answer_id=number, name=name, at=datetime.now(UTC)))
     assert "Reported reasons" in console.get(PAGE).text
     assert "Reported reasons" not in console.post(f"{PAGE}/reasons", state="hidden", reasons=name).text
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import sqlalchemy as sa
+from tests.support.changed_bundles import contents
 from tests.support.copies import Original
 from tests.support.databases import new_postgres
 from tests.support.fits import MODEL_FILE
@@ -26,8 +27,8 @@ from fairwise.store.erasure import clean_files, forget_in_time, needs_cleaning, 
 from fairwise.store.fit_files import FRONTIER, MODEL, PRICES, REPORT, job_folder
 from fairwise.store.housekeeping import Housekeeper
 from fairwise.store.jobs import all_jobs, end, note_participants, submit, take
+from fairwise.store.schema import answers, appearances, events, metadata, participants
 from fairwise.store.store import Store, snapshot
-from fairwise.store.tables import answers, appearances, events, metadata, participants
 from fairwise.study.recruitment import Keys
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ def erase_one(console: Operating, database: str | Path, tmp_path: Path) -> None:
     bundle.write_bytes(console.get("/downloads/bundle.zip").content)
     assert verify_bundle(bundle).participants == 2
     for trace in left:
-        assert all(trace.encode() not in content for content in read_bundle(bundle).files.values())
+        assert all(trace.encode() not in content for content in contents(read_bundle(bundle)).values())
     assert list(read_bundle(bundle).table(PARTICIPANTS)["number"]) == ["1", "3"]
     for page in ("", "/participants", "/coming", "/downloads/participants.csv", "/downloads/texts.csv"):
         text = console.get(page).text

@@ -17,8 +17,8 @@ from tests.support.visits import Visit, hidden
 from fairwise.judgments import Answer
 from fairwise.store.fit_files import REPORT, job_folder
 from fairwise.store.jobs import Job, all_jobs, end, take
+from fairwise.store.schema import events
 from fairwise.store.study_state import standing
-from fairwise.store.tables import events
 from fairwise.study.folder import OUTCOME
 from fairwise.web.console.fit_views import drawn
 

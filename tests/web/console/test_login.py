@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from tests.support.operating import PASSWORD, Operating, operating
 
 from fairwise.store.operators import IDLE, LONGEST
-from fairwise.store.tables import events, sessions
+from fairwise.store.schema import events, sessions
 from fairwise.web.app import ALL_PAGES
 from fairwise.web.console.base import COOKIE, ConsoleRoute
 from fairwise.web.console.login import setup_key

@@ -17,7 +17,7 @@ from tests.support.watching import take_part
 
 from fairwise.store import recruitment
 from fairwise.store.roster import Answers, PersonalDetails, answers_of
-from fairwise.store.tables import answers, events, participants
+from fairwise.store.schema import answers, events, participants
 from fairwise.study.quality import Flag
 from fairwise.study.recruitment import Keys
 from fairwise.web.console.overview import last_hour, whole_study

@@ -20,7 +20,7 @@ from tests.support.watching import take_part
 
 from fairwise.store import recruitment
 from fairwise.store.quotas import SAME_ID
-from fairwise.store.tables import events, metadata
+from fairwise.store.schema import events, metadata
 from fairwise.study.recruitment import Keys
 from fairwise.web.console import recruitment as recruitment_pages
 from fairwise.web.console.recruitment import MOST_LINKS

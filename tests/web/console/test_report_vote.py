@@ -13,7 +13,7 @@ from tests.support.operating import Operating, operating
 from tests.support.someone import Someone
 
 from fairwise.store.fit_files import REPORTS, job_folder
-from fairwise.store.tables import participants
+from fairwise.store.schema import participants
 from fairwise.store.votes import Option, cast, close_vote, decide, last_vote, open_vote
 from fairwise.study.deliberation import Rule
 

@@ -14,7 +14,7 @@ from tests.support.operating import Operating, operating
 from fairwise.archive.backup import tables_of_backup
 from fairwise.store.fit_files import REPORTS, job_folder
 from fairwise.store.jobs import end, take
-from fairwise.store.tables import events, jobs, metadata, report_links
+from fairwise.store.schema import events, jobs, metadata, report_links
 from fairwise.web.console import reports
 
 if TYPE_CHECKING:

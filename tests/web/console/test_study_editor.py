@@ -12,8 +12,8 @@ import sqlalchemy as sa
 from tests.support.editing import change, fields, served
 from tests.support.operating import Operating, operating
 
+from fairwise.store.schema import events, participants
 from fairwise.store.study_state import set_state
-from fairwise.store.tables import events, participants
 from fairwise.study.design import Arm
 from fairwise.study.translations import Translation, words_in
 from fairwise.tables.files import read_parquet

@@ -10,8 +10,8 @@ import sqlalchemy as sa
 from tests.support.operating import Operating, operating
 from tests.support.visits import Visit, hidden, not_me_form
 
+from fairwise.store.schema import answers, events, participants
 from fairwise.store.study_state import set_state
-from fairwise.store.tables import answers, events, participants
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

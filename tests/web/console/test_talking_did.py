@@ -13,7 +13,7 @@ from tests.support.operating import Operating, operating
 from fairwise.jobs.talking import effects_in_words, effects_of
 from fairwise.judgments import Judgments
 from fairwise.simulation import draw_pairs, simulate_panel, simulate_second_round
-from fairwise.store.arm_tables import SecondRound
+from fairwise.store.export import SecondRound
 from fairwise.store.fit_files import EFFECTS, job_folder
 from fairwise.tables.output import json_text
 from fairwise.web.console.rendering import LANGUAGE_COOKIE

@@ -17,8 +17,8 @@ from tests.support.visits import hidden
 
 from fairwise.store.export import participant_counts
 from fairwise.store.operators import was_done
+from fairwise.store.schema import events, invitations, participants
 from fairwise.store.study_state import Standing
-from fairwise.store.tables import events, invitations, participants
 from fairwise.study.recruitment import Recruitment, Relation
 from fairwise.study.settings import Stage, StudyState
 from fairwise.web.console import overview

@@ -14,7 +14,7 @@ from tests.support.visits import Visit, hidden, visiting
 
 from fairwise.errors import InputError
 from fairwise.store import export
-from fairwise.store.tables import answer_models, answers, appearances, metadata, participants
+from fairwise.store.schema import answer_models, answers, appearances, metadata, participants
 from fairwise.study.folder import SCORES, StudyFolder
 from fairwise.web.participant import answering
 

@@ -12,14 +12,14 @@ import sqlalchemy as sa
 from tests.support.changed_bundles import changed, in_table, put
 from tests.support.visits import Visit, hidden, visiting
 
-from fairwise.archive.backup import take_backup
+from fairwise.archive.backup import restore_backup, take_backup
 from fairwise.archive.bundle import PARTICIPANTS, write_bundle
-from fairwise.archive.restore import reopen_bundle, restore_backup
+from fairwise.archive.reopen import reopen_bundle
 from fairwise.archive.verify import verify_bundle
 from fairwise.errors import InputError
 from fairwise.store import deliberation, export
+from fairwise.store.schema import participants
 from fairwise.store.store import Store
-from fairwise.store.tables import participants
 from fairwise.study.folder import StudyFolder
 
 if TYPE_CHECKING:

@@ -9,9 +9,10 @@ from tests.support.arriving import NOW, agree, mine, states, to_the_end
 from tests.support.visits import hidden, visiting
 
 from fairwise.store import export
-from fairwise.store.recruitment import all_rooms, close_room, invitation, invite, open_room, revoke
+from fairwise.store.recruitment import invitation, invite, revoke
+from fairwise.store.rooms import all_rooms, close_room, open_room
 from fairwise.store.roster import roster
-from fairwise.store.tables import participants as table
+from fairwise.store.schema import participants as table
 from fairwise.study.recruitment import Keys
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from starlette.testclient import TestClient
 from tests.support.arriving import NOW, agree
 from tests.support.visits import Visit, hidden, visiting
 
-from fairwise.store.recruitment import open_room
-from fairwise.store.tables import participants as table
+from fairwise.store.rooms import open_room
+from fairwise.store.schema import participants as table
 from fairwise.study.recruitment import Keys
 from fairwise.web.shared import attempts
 

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import sqlalchemy as sa
 from tests.support.arriving import ANNS_LINK, PROLIFIC, agree, mine, to_the_end
-from tests.support.changed_bundles import changed, in_table, put
+from tests.support.changed_bundles import changed, contents, in_table, put
 from tests.support.operating import Operating, operating
 from tests.support.visits import Visit, any_database, hidden, visiting
 
-from fairwise.archive.backup import take_backup
+from fairwise.archive.backup import restore_backup, take_backup
 from fairwise.archive.bundle import PARTICIPANTS, read_bundle, write_bundle
-from fairwise.archive.restore import reopen_bundle, restore_backup
+from fairwise.archive.reopen import reopen_bundle
 from fairwise.archive.verify import verify_bundle
 from fairwise.errors import InputError
 from fairwise.store.erasure import needs_cleaning
+from fairwise.store.schema import panel_groups, participants
 from fairwise.store.store import Store
-from fairwise.store.tables import panel_groups, participants
 from fairwise.study.folder import SETTINGS, StudyFolder
 from fairwise.study.recruitment import Keys
 from fairwise.web.participant.base import COOKIE
@@ -120,7 +120,7 @@ def test_a_bundle_is_in_order_and_holds_no_id_also_while_all_of_them_take_part(
         assert found.arms_kept == list(people["arm_kept"]).count("yes") > 0
         assert "mark" not in people
         marks = [row.mark.hex().encode() for row in kept(visit.store)]
-        assert not [name for name, data in read_bundle(path).files.items() if any(mark in data for mark in marks)]
+        assert not [name for name, data in contents(read_bundle(path)).items() if any(mark in data for mark in marks)]
     without = changed(path, in_table(PARTICIPANTS, lambda table: table.assign(arm_kept="no")), forge=True)
     with pytest.raises(InputError, match="turns in the order of the arms that were passed over"):
         verify_bundle(without)

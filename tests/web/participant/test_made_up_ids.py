@@ -16,9 +16,8 @@ from tests.support.signed_links import NOW, STUDY, Panel
 from tests.support.visits import Visit, hidden, not_me_form, visiting
 
 from fairwise.store import recruitment
-from fairwise.store.exclusions import IS_EXCLUDED, history
-from fairwise.store.quotas import SAME_ID
-from fairwise.store.tables import participants as table
+from fairwise.store.quotas import IS_EXCLUDED, SAME_ID, exclusion_history
+from fairwise.store.schema import participants as table
 from fairwise.study.recruitment import Keys
 
 if TYPE_CHECKING:
@@ -146,7 +145,7 @@ def test_whose_id_was_made_up_first_can_begin_and_the_operator_sees_both(
         assert excluded(visit) == [False, False]
         assert to_the_end(visit, own).url.path.endswith("/thanks")  # and back to be paid
         assert excluded(visit) == [False, True]
-        [why] = visit.store.read_now(partial(history, number=2))
+        [why] = visit.store.read_now(partial(exclusion_history, number=2))
         assert (why.reason, why.excluded_by) == (SAME_ID, "Fairwise")
         visit.client.cookies.clear()
         assert f'href="{own}"' in visit.get(ANNS_LINK).text  # the same link is the same person again

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from tests.support.visits import Visit, hidden, visiting
 
 from fairwise.store import export
-from fairwise.store.tables import answers, metadata, participants
+from fairwise.store.schema import answers, metadata, participants
 from fairwise.web.participant.base import COOKIE
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from tests.support.arriving import ANNS_LINK, PROLIFIC, agree, mine, states, to_
 from tests.support.visits import Visit, hidden, visiting
 
 from fairwise.store.roster import roster
-from fairwise.store.tables import participants as table
+from fairwise.store.schema import participants as table
 from fairwise.study.recruitment import PANELS, Arrival, Incomplete
 
 if TYPE_CHECKING:

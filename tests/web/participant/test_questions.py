@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
-from tests.support.changed_bundles import changed, in_table, put
+from tests.support.changed_bundles import changed, contents, in_table, put
 from tests.support.visits import Visit, hidden, visiting
 
 from fairwise.archive.bundle import QUESTIONS, read_bundle, write_bundle
-from fairwise.archive.restore import reopen_bundle
+from fairwise.archive.reopen import reopen_bundle
 from fairwise.archive.verify import verify_bundle
 from fairwise.errors import InputError
 from fairwise.jobs.fit_data import _without_few
 from fairwise.store import export
 from fairwise.store.erasure import erase, forget_old
 from fairwise.store.errors import NotYet
-from fairwise.store.questions import answers_of_number, keep
+from fairwise.store.participants import question_answers_of_number, save_question_answers
+from fairwise.store.schema import question_answers
 from fairwise.store.store import Store
-from fairwise.store.tables import question_answers
 from fairwise.study.folder import StudyFolder
 from fairwise.study.recruitment import Keys
 from fairwise.study.settings import Stage
@@ -121,7 +121,7 @@ def test_errors_name_the_question_and_keep_what_was_typed(visit: Visit) -> None:
 
 def test_answers_are_kept_in_the_first_language_and_can_be_changed_until_the_end(visit: Visit) -> None:
     finish(visit)
-    assert visit.store.read_now(partial(answers_of_number, number=1)) == {
+    assert visit.store.read_now(partial(question_answers_of_number, number=1)) == {
         "town": "=Here",
         "langs": "Dutch; Polish",
         "trust": "-2",
@@ -134,11 +134,11 @@ def test_answers_are_kept_in_the_first_language_and_can_be_changed_until_the_end
     page = visit.get(f"{mine}/questions")
     assert 'value="20"' in page.text
     assert visit.post(page.url.path, **hidden(page), **{"q-age": "21"}).url.path.endswith("/closing")
-    kept = visit.store.read_now(partial(answers_of_number, number=2))
+    kept = visit.store.read_now(partial(question_answers_of_number, number=2))
     assert (kept["age"], kept["more"]) == ("21", "")
     old = visit.post(f"{mine}/questions", **hidden(visit.get(f"{mine}/closing")), **SAID)
     assert old.status_code == 422, "a page of before the pairs, sent from after them, is not taken for it"
-    assert visit.store.read_now(partial(answers_of_number, number=2)) == kept
+    assert visit.store.read_now(partial(question_answers_of_number, number=2)) == kept
 
 
 def test_nobody_goes_round_the_questions(visit: Visit) -> None:
@@ -176,7 +176,7 @@ def test_texts_go_in_time_and_everything_with_its_author(visit: Visit) -> None:
     mine = finish(visit)
     later = datetime.now(UTC) + timedelta(days=91)
     assert visit.store.change_now(partial(forget_old, days=90, now=later))
-    kept = visit.store.read_now(partial(answers_of_number, number=1))
+    kept = visit.store.read_now(partial(question_answers_of_number, number=1))
     assert (kept["more"], kept["age"]) == ("", "45")
     page = visit.get(f"{mine}/withdraw")
     visit.post(page.url.path, **hidden(page))
@@ -201,12 +201,12 @@ def bundle(study: StudyFolder, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 def test_a_bundle_has_them_and_a_study_made_from_it_too(bundle: Path, tmp_path: Path) -> None:
     verify_bundle(bundle)
-    assert b'"\'=Here"' in read_bundle(bundle).files[QUESTIONS], "no formula in a file that is opened as a table"
+    assert b'"\'=Here"' in contents(read_bundle(bundle))[QUESTIONS], "no formula in a file that is opened as a table"
     reopen_bundle(bundle, tmp_path / "again", tmp_path / "again.sqlite")
     study = StudyFolder.open(tmp_path / "again")
     store = Store.open(tmp_path / "again.sqlite", study.fingerprint, study.path)
-    assert store.read_now(partial(answers_of_number, number=1))["more"] == WROTE
-    assert store.read_now(partial(answers_of_number, number=2))["town"] == "=Here"
+    assert store.read_now(partial(question_answers_of_number, number=1))["more"] == WROTE
+    assert store.read_now(partial(question_answers_of_number, number=2))["town"] == "=Here"
     store.close()
     verify_bundle(bundle.with_name("coarse.zip"))
     [more] = [row for row in read_bundle(bundle.with_name("coarse.zip")).rows(QUESTIONS) if row["question"] == "more"]
@@ -245,8 +245,10 @@ def test_a_study_stays_the_same_while_words_and_order_change(study: StudyFolder,
 
 def test_what_was_sent_from_a_page_that_was_left_changes_nothing(visit: Visit, study: StudyFolder) -> None:
     mine = begin(visit)
-    late = partial(keep, token_hash=Keys.hashed(mine.rpartition("/")[2]), leaving=Stage.QUESTIONS, to=Stage.PAIRS)
+    late = partial(
+        save_question_answers, token_hash=Keys.hashed(mine.rpartition("/")[2]), leaving=Stage.QUESTIONS, to=Stage.PAIRS
+    )
     with pytest.raises(NotYet):
         visit.store.change_now(partial(late, answers=[(study.settings.questions[0], "There")]))
-    assert visit.store.read_now(partial(answers_of_number, number=1))["town"] == "=Here"
+    assert visit.store.read_now(partial(question_answers_of_number, number=1))["town"] == "=Here"
     assert visit.get(mine).url.path.endswith("/task")

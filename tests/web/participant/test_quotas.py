@@ -14,8 +14,8 @@ from tests.support.visits import Visit, hidden, visiting
 from fairwise.store import export, participants
 from fairwise.store.errors import Full
 from fairwise.store.roster import roster
+from fairwise.store.schema import participants as table
 from fairwise.store.store import Store
-from fairwise.store.tables import participants as table
 from fairwise.study.cards import check_questions
 from fairwise.study.recruitment import Keys
 from fairwise.study.schedules import ShownPair

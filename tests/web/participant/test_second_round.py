@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.support.visits import hidden, visiting
 
-from fairwise.store import deliberation, export, reasons
+from fairwise.store import deliberation, export
 from fairwise.store.operators import Operator
 from fairwise.store.study_state import set_state, standing
 from fairwise.web.participant import second_round
@@ -64,10 +64,10 @@ def open_again(visit: Visit) -> None:
 
 def release(visit: Visit) -> None:
     pairs = [pair.two for pair in visit.store.read_now(deliberation.round_list)]
-    given = visit.store.read_now(partial(reasons.reasons_about, pairs=pairs))
+    given = visit.store.read_now(partial(deliberation.reasons_about, pairs=pairs))
     names = {one.answer_id: "ABCD" for one in given}
     now = datetime.now(UTC)
-    visit.store.change_now(partial(reasons.decide, names=names, state="released", operator=ADA, at=now))
+    visit.store.change_now(partial(deliberation.decide_reasons, names=names, state="released", operator=ADA, at=now))
 
 
 def panel(visit: Visit, *said: str, why: str = "") -> list[str]:
@@ -159,7 +159,7 @@ def test_a_reason_with_a_name_in_it_is_reported_and_hidden_for_everyone(visit: V
     for who in (mine, other):
         assert "written 2" not in first_pair(visit, who).text
     assert visit.get(found[2]).status_code == 404, "it is gone"
-    assert visit.store.read_now(reasons.waiting) == 1
+    assert visit.store.read_now(deliberation.count_reported) == 1
 
 
 def test_names_of_reasons_follow_from_no_number(visit: Visit) -> None:

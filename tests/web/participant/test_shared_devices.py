@@ -9,8 +9,8 @@ import pytest
 from tests.support.arriving import NOW, agree, mine, to_the_end
 from tests.support.visits import Visit, hidden, not_me_form, visiting
 
-from fairwise.store.recruitment import open_room
-from fairwise.store.tables import participants as table
+from fairwise.store.rooms import open_room
+from fairwise.store.schema import participants as table
 from fairwise.web.participant.base import COOKIE
 
 if TYPE_CHECKING:

@@ -14,11 +14,11 @@ from tests.support.visits import Visit, hidden
 
 from fairwise.archive.bundle import write_bundle
 from fairwise.archive.verify import verify_bundle
-from fairwise.store.answers import MOST_VERSIONS
 from fairwise.store.export import judgments
-from fairwise.store.recruitment import all_rooms
+from fairwise.store.recording import MOST_VERSIONS
+from fairwise.store.rooms import all_rooms
+from fairwise.store.schema import participants
 from fairwise.store.store import snapshot
-from fairwise.store.tables import participants
 from fairwise.web.app import Site
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from tests.support.fits import done_job
 from tests.support.operating import Operating, operating
 from tests.support.visits import Visit, hidden
 
-from fairwise.store.exclusions import exclude
+from fairwise.store.quotas import exclude
+from fairwise.store.schema import ballots, events
 from fairwise.store.study_state import set_state
-from fairwise.store.tables import ballots, events
 from fairwise.store.votes import cast_ballots, last_vote
 
 if TYPE_CHECKING:

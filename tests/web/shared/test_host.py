@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from tests.support.operating import operating
 
 from fairwise.errors import InputError
-from fairwise.store import identity
+from fairwise.store import places
 from fairwise.study.folder import SECRET, SECRET_BYTES
 from fairwise.web.app import Site
 from fairwise.web.shared.host import Host
@@ -96,7 +96,7 @@ def test_a_secret_has_its_name_only_once_all_of_it_is_on_the_disk(
     with closing(Host(home, tmp_path / "study.sqlite")):
         pass
     assert (SECRET_BYTES, False) in seen
-    assert {file.name for file in home.iterdir()} == {SECRET, identity.FILE}
+    assert {file.name for file in home.iterdir()} == {SECRET, places.IDENTITY_FILE}
     assert stat.S_IMODE((home / SECRET).stat().st_mode) == 0o600
     kept = (home / SECRET).read_bytes()
     with closing(Host(home, tmp_path / "study.sqlite")):

@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 from starlette.testclient import TestClient
 
-from fairwise.store.tables import metadata, participants
+from fairwise.store.schema import metadata, participants
 from fairwise.study.texts import language
 from fairwise.web.app import Site
 from fairwise.web.shared.language_choice import LANGUAGE_COOKIE, preferred

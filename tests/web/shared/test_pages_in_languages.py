@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from fairwise.constraints.violations import Treatment
 from fairwise.judgments import Answer
-from fairwise.store.recruitment import Room
+from fairwise.store.rooms import Room
 from fairwise.study.cards import Card, Row
 from fairwise.study.deliberation import Rule, Step, Turn
 from fairwise.study.questions import Question

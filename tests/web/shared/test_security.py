@@ -11,7 +11,7 @@ from tests.support.small_study import OUTCOME
 from tests.support.visits import Visit, hidden, visiting
 
 from fairwise.store import export
-from fairwise.store.tables import answers, participants
+from fairwise.store.schema import answers, participants
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -100,7 +100,8 @@ def prepare_large(settings: FitSettings, summary: TableSummary, judgments: Judgm
         carried = pd.DataFrame(judgments.people_rows(pairs.people))
         both = [name for name in judged.columns if name in carried.columns]
         inputs.refuse_changed(carried[both], judged[both])
-    judged_rows = summary.encoder.encode(judged)
+    judged_rows, rank = np.unique(summary.encoder.encode(judged), axis=0, return_inverse=True)
+    pairs, judged_rows = pairs.sorted_by(rank.ravel()), judged_rows[np.sort(rank.ravel())]
     # The points are the judged people alone: errors are counted over everyone, in the second pass.
     first, more = relative_losses(labels.losses)
     people = summary.outcome_sums[:, 0]

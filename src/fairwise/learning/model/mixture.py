@@ -250,7 +250,7 @@ class Measurement:
             gamma=gamma,
             eta=eta,
             weighting=weighting,
-            has_rules=len(self._prepared.problem) > 0,
+            has_rules=self._prepared.problem.has_rules,
             amounts=amounts,
             groups=self._prepared.problem.groups,
         )

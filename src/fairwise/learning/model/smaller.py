@@ -69,22 +69,22 @@ def smaller_mixture(
     from fairwise.learning.solvers.few_classifiers import choose_few
     from fairwise.learning.solvers.pool import Pool
 
-    problem, oracle = prepared.problem, prepared.oracle
+    unit, problem, oracle = prepared.unit, prepared.scaled.problem, prepared.oracle
     errors, values = problem.evaluate(mixture.classifiers)
     error, enough = float(mixture.weights @ errors), len(mixture.weights)
     if enough <= (max_classifiers or 1):
-        return mixture, error
+        return mixture, unit * error
     loosened = problem.loosened_to(mixture.weights @ values)
     pool = Pool(loosened, oracle)
     for found in (oracle.constants(), mixture.classifiers, solution.pool):
         if found is not None:
             pool.keep(found, *loosened.evaluate(found))
-    left = prepared.settings.tol if solution.bound <= error else 0.0
-    ceiling = max(error, min(solution.bound, error) + left)
+    bound = solution.bound / unit
+    ceiling = max(error, bound + prepared.scaled.settings.tol) if bound <= error else error
     choice, _ = choose_few(loosened, oracle, pool, ceiling, most=max_classifiers)
     if len(choice) >= enough:
-        return mixture, error
-    return Mixture(pool.classifiers.take(choice.which), choice.weights, mixture.n_labels), choice.error
+        return mixture, unit * error
+    return Mixture(pool.classifiers.take(choice.which), choice.weights, mixture.n_labels), unit * choice.error
 
 
 def refuse_other_training(fitted: Certificate, here: Certificate) -> None:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import count
 from time import monotonic
 
 import numpy as np
@@ -106,18 +107,34 @@ class ColumnGeneration:
             master = replace(master, weights=least.weights)  # prices stay those of this problem
         return self._solution(Search(master, bound, proof), stopped)
 
-    def with_least_excess(self, problem: Problem, ceiling: float, time_limit: float = np.inf) -> Problem:
-        """The problem with the least panel budget for an error within the ceiling, which the pool must reach.
+    def with_least_excess(
+        self,
+        problem: Problem,
+        ceiling: float,
+        time_limit: float = np.inf,
+        max_iter: float = np.inf,
+        watch: Watch | None = None,
+    ) -> Problem:
+        """Return the problem with the least panel budget for an error within the ceiling, which the pool must reach.
 
-        Of all classifiers of an exact oracle, which is asked until none would make it less; else of those found.
+        An exact oracle is asked until no classifier would make it less, or a limit is reached. A heuristic one is not.
         """
         deadline, asked = monotonic() + time_limit, problem
         if self.pool.shared or not has_choice(problem):
             return problem
-        while True:
+        for iteration in count():
             problem, master = least_excess(self.pool, problem, ceiling)
-            if not self._oracle.exact or not has_choice(problem) or monotonic() > deadline:
+            is_over = iteration >= max_iter or monotonic() > deadline
+            if is_over or not self._oracle.exact or not has_choice(problem):
                 break
+            if watch is not None:
+                watch.report(
+                    gamma=problem.gamma,
+                    error=master.value,
+                    bound=np.nan,
+                    gap=np.nan,
+                    n_classifiers=int(np.count_nonzero(master.weights)),
+                )
             answer, _ = self._ask(problem, master.multipliers)
             worth = max(_EXCESS * float(master.multipliers.budgets[0]), _ROUNDING)
             if not self._keep(answer, answer.costs(master.multipliers) < master.dual - worth):

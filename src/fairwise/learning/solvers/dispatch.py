@@ -16,7 +16,7 @@ from fairwise.learning.settings import FitSettings
 from fairwise.learning.solvers.column_generation import ColumnGeneration
 from fairwise.learning.solvers.few_classifiers import choose_few
 from fairwise.learning.solvers.no_regret import guarantee_of, seeds, solve_games
-from fairwise.learning.solvers.progress import Watch
+from fairwise.learning.solvers.progress import SearchEnded, Watch
 from fairwise.learning.solvers.solution import Solution
 
 GammaEta = tuple[float, float | None]
@@ -35,7 +35,12 @@ def solve(problem: Problem, oracle: Oracle, settings: FitSettings, watch: Watch 
     solution = search.solve(tol=settings.tol, max_iter=settings.max_iter, time_limit=left, watch=watch)
     if solution.stopped == "interrupted" and settings.max_classifiers is None:
         return solution  # whoever interrupts does not want another search
-    return _with_few(problem, oracle, search, solution, settings, deadline - monotonic())
+    try:
+        return _with_few(problem, oracle, search, solution, settings, deadline - monotonic(), watch)
+    except (KeyboardInterrupt, SearchEnded) as stop:
+        if watch is None or settings.max_classifiers is not None or not watch.keeps(stop):
+            raise
+        return solution
 
 
 def _with_few(
@@ -45,6 +50,7 @@ def _with_few(
     solution: Solution,
     settings: FitSettings,
     time_limit: float,
+    watch: Watch | None,
 ) -> Solution:
     """Choose the least mean excess within ``tol`` of the bound, then as few classifiers as can be found.
 
@@ -52,7 +58,8 @@ def _with_few(
     """
     ceiling, most = max(solution.error, solution.bound + settings.tol), settings.max_classifiers
     deadline = monotonic() + time_limit
-    least = search.with_least_excess(problem, ceiling, time_limit)
+    left = inf if settings.max_iter is None else settings.max_iter - len(solution.trajectory["gap"])
+    least = search.with_least_excess(problem, ceiling, time_limit, max_iter=left, watch=watch if most is None else None)
     left = deadline - monotonic()
     choice, calls = choose_few(problem, oracle, search.pool, ceiling, least=least, most=most, time_limit=left)
     return replace(
@@ -68,13 +75,16 @@ def _with_few(
 
 
 def solve_with_context(prepared: PreparedFit, watch: Watch | None = None) -> Solution:
-    """Solve, or where nobody was asked and no rule given take the plain model.
+    """Solve in units of the largest cost, or where nobody was asked and no rule given take the plain model.
 
     An error inside a user's own estimator is told as such.
     """
-    problem, oracle, settings = prepared.problem, prepared.oracle, prepared.settings
+    problem, oracle, settings = prepared.scaled.problem, prepared.oracle, prepared.scaled.settings
+    if watch is not None:
+        watch.unit = prepared.unit
     try:
-        return solve(problem, oracle, settings, watch) if prepared.asked else solve_plain(problem, oracle)
+        solution = solve(problem, oracle, settings, watch) if prepared.asked else solve_plain(problem, oracle)
+        return solution.times(prepared.unit)
     except InputError:
         raise
     except (ValueError, TypeError) as error:
@@ -120,16 +130,17 @@ def solve_curve(
     never rise in gamma nor eta, and are jointly convex in the two, whatever the oracle. ``step`` is called after each
     point, with the classifiers found so far where points share them.
     """
+    unit, prepared = prepared.unit, prepared.scaled
     problems = [prepared.problem.at_point(*point) for point in points]
     if len(prepared.problem) == 0:
         solutions = [least_error(problem, prepared.oracle) for problem in problems]
     elif prepared.settings.solver == "no-regret":
         solutions = _play(problems, prepared.oracle, prepared.settings)
     else:
-        return _solve_together(prepared, problems, shared, step)
+        return [solution.times(unit) for solution in _solve_together(prepared, problems, shared, step)]
     for _ in solutions:
         step(None)
-    return solutions
+    return [solution.times(unit) for solution in solutions]
 
 
 def _play(

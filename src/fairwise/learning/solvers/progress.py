@@ -58,6 +58,7 @@ class Watch:
     def __init__(self, *, verbose: int = 0, callback: Callable[[FitProgress], object] | None = None) -> None:
         self._verbose, self._callback = verbose, callback
         self._started, self._iteration = monotonic(), 0
+        self.unit = 1.0  # of the errors that are reported
 
     def report(
         self, *, gamma: float, error: float, bound: float, gap: float, n_classifiers: int, preliminary: bool = False
@@ -65,6 +66,7 @@ class Watch:
         """Log how far it is, and unless it is preliminary call back; raise SearchEnded if the callback returns True."""
         self._iteration += 1
         seconds = monotonic() - self._started
+        error, bound, gap = self.unit * error, self.unit * bound, self.unit * gap
         progress = FitProgress(self._iteration, gamma, error, bound, gap, n_classifiers, seconds)
         seldom = str(self._iteration).rstrip("0") in ("1", "2", "5")
         self._tell(progress, logging.INFO if seldom else logging.DEBUG)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,6 +23,10 @@ class Multipliers:
     @classmethod
     def zero(cls, problem: Problem) -> Multipliers:
         return cls(np.zeros(len(problem)), np.zeros(len(problem.soft_budgets)))
+
+    def times(self, unit: float) -> Multipliers:
+        """The same where errors cost so many times as much."""
+        return Multipliers(self.rows * unit, self.budgets * unit)
 
     def towards(self, other: Multipliers, share: float) -> Multipliers:
         """``(1 - share) * self + share * other``."""
@@ -131,6 +135,14 @@ class Solution:
 
     judged_probability: FloatArray | None = None
     """Of label 1 for each of the judged people ``(m,)``, where the solver knows."""
+
+    def times(self, unit: float) -> Solution:
+        """The same solution where errors cost so many times as much."""
+        if unit == 1.0:
+            return self
+        in_errors = {name: unit * getattr(self, name) for name in ("error", "bound", "plain_error")}
+        trajectory = {name: path * (1.0 if name == "max_violation" else unit) for name, path in self.trajectory.items()}
+        return replace(self, **in_errors, trajectory=trajectory, multipliers=self.multipliers.times(unit))
 
     @classmethod
     def of_one(

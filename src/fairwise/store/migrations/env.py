@@ -1,8 +1,8 @@
-"""Run by Alembic, on the connection that ``migrate`` hands over."""
+"""Run the migrations on the connection that ``engine.upgrade`` hands over."""  # noqa: INP001 - loaded by its path
 
 from alembic import context
 
-from fairwise.store.tables import metadata
+from fairwise.store.schema import metadata
 
 context.configure(
     connection=context.config.attributes["connection"],

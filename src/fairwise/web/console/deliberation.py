@@ -15,11 +15,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from fairwise.judgments import Answer
-from fairwise.store import deliberation, reasons
-from fairwise.store.deliberation import ListedPair, TwoPeople
+from fairwise.store import deliberation
+from fairwise.store.deliberation import GivenReason, ListedPair, TwoPeople
 from fairwise.store.errors import NothingToDiscuss, NotYet
 from fairwise.store.fit_files import Fitted
-from fairwise.store.reasons import GivenReason
 from fairwise.store.study_state import FIRST, SECOND, Standing, standing
 from fairwise.study.cards import Card
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
@@ -59,7 +58,7 @@ class DeliberationPages(ConsolePages):
             pairs = deliberation.round_list(connection) if second else deliberation.worth_discussing(connection, prices)
             counts = deliberation.first_counts(connection)
             by_pair = defaultdict[TwoPeople, list[tuple[str, GivenReason]]](list)
-            for reason in reasons.reasons_about(connection, {pair.two for pair in pairs}) if is_owner else []:
+            for reason in deliberation.reasons_about(connection, {pair.two for pair in pairs}) if is_owner else []:
                 by_pair[reason.two].append((name_of(reason.answer_id), reason))
             discussed = [
                 DiscussedPair(
@@ -130,11 +129,11 @@ class DeliberationPages(ConsolePages):
         """Release or hide the reasons that the form names: those that the operator saw, and no others."""
         form = request.state.form
         state, named = form.text("state", 10), set(form.text("reasons", _LONGEST_NAMES).split())
-        if state not in reasons.ACTIONS or not named or not all(map(_REASON_NAME.fullmatch, named)):
+        if state not in deliberation.ACTIONS or not named or not all(map(_REASON_NAME.fullmatch, named)):
             raise HTTPException(404)
         name_of = self._host.keys.reason_name
-        names = {one: name for one in await self._read(reasons.all_answer_ids) if (name := name_of(one)) in named}
-        change = partial(reasons.decide, names=names, state=state)
+        names = {one: name for one in await self._read(deliberation.reason_ids) if (name := name_of(one)) in named}
+        change = partial(deliberation.decide_reasons, names=names, state=state)
         await self._changed(request, lambda connection, who, at: change(connection, operator=who, at=at))
         place = form.text("place", 9)
         return self._to(f"/second-round?done=reasons-decided{f'#pair-{place}' if place.isdigit() else ''}")

@@ -18,7 +18,7 @@ from starlette.responses import Response
 from fairwise.store import operators
 from fairwise.store.errors import LastOwner, NameTaken, NotLoggedIn
 from fairwise.store.operators import Operator, same_letters
-from fairwise.store.tables import ROLES
+from fairwise.store.schema import ROLES
 from fairwise.study.recruitment import Keys
 from fairwise.study.texts import marked
 from fairwise.web.console.base import COOKIE, ConsolePages, ConsoleRoute

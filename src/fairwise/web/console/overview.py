@@ -187,7 +187,7 @@ def _coverage(picture: Picture, wanted: int) -> Coverage | None:
     if not picture.anchors:
         return None
     enough = sum(pair.finished >= wanted for pair in picture.anchors)
-    coming = sum(pair.finished < wanted <= pair.finished + pair.at_it for pair in picture.anchors)
+    coming = sum(pair.finished < wanted <= pair.finished + pair.active for pair in picture.anchors)
     return Coverage(len(picture.anchors), wanted, enough, coming, min(pair.finished for pair in picture.anchors))
 
 

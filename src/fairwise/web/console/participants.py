@@ -17,12 +17,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from fairwise.judgments.answer import PairDesign
-from fairwise.store import exclusions
+from fairwise.store import quotas
 from fairwise.store.engine import database_url
 from fairwise.store.erasure import about, clean_files, erase
 from fairwise.store.errors import StoreUnavailable
 from fairwise.store.housekeeping import tidy_fits
-from fairwise.store.questions import answers_of_number
+from fairwise.store.participants import question_answers_of_number
 from fairwise.store.recruitment import same_ids
 from fairwise.store.roster import OneParticipant, PersonalDetails, answers_of, claims, one_participant, personal_details
 from fairwise.study.quality import EXPLAINED, NAMES, WORDS, flags
@@ -194,9 +194,9 @@ class OneParticipantPages(ConsolePages):
                 "way": CAME_BY[one.came_by],
                 "stage": _STAGES[one.stage],
                 "flags": flags(answers),
-                "history": exclusions.history(connection, number),
+                "history": quotas.exclusion_history(connection, number),
                 "same_id": claims(connection, one),
-                "own_answers": answers_of_number(connection, number),
+                "own_answers": question_answers_of_number(connection, number),
             }
 
         return self._page(
@@ -220,12 +220,12 @@ class OneParticipantPages(ConsolePages):
         if not reason:
             return await self.one(request, marked("Say why this participant is left out"))
         by, at = request.state.operator.name, datetime.now(UTC)
-        exclude = partial(exclusions.exclude, number=number, reason=reason, by=by, at=at)
+        exclude = partial(quotas.exclude, number=number, reason=reason, by=by, at=at)
         return await self._decide(request, "excluded", exclude)
 
     async def include(self, request: Request) -> Response:
         number, by, at = request.path_params["number"], request.state.operator.name, datetime.now(UTC)
-        return await self._decide(request, "included", partial(exclusions.include, number=number, by=by, at=at))
+        return await self._decide(request, "included", partial(quotas.include, number=number, by=by, at=at))
 
     async def _decide(self, request: Request, action: str, change: Callable[[Connection], object]) -> Response:
         number = request.path_params["number"]

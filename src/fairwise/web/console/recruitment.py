@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from fairwise.store import recruitment
+from fairwise.store import recruitment, rooms
 from fairwise.store.export import defused
 from fairwise.study.folder import StudyFolder
 from fairwise.study.recruitment import PANELS, Keys, is_panel_id
@@ -151,7 +151,7 @@ class RecruitmentPages(ConsolePages):
             signed=bool(settings.panel_keys),
             listed=await self._read(recruitment.how_many_listed),
             ids=ids,
-            rooms=await self._read(recruitment.all_rooms),
+            rooms=await self._read(rooms.all_rooms),
             links=found[(page - 1) * _PAGE_SIZE : page * _PAGE_SIZE],
             found=len(found),
             everyone=len(everyone),
@@ -255,16 +255,14 @@ class RecruitmentPages(ConsolePages):
         name = request.state.form.text("name", _LONGEST_NAME)
         if not name:
             return await self.coming(request, marked("Give the room a name, such as Class 7b"))
-        await self._noted(request, "room opened", name, partial(recruitment.open_room, name=name, at=datetime.now(UTC)))
+        await self._noted(request, "room opened", name, partial(rooms.open_room, name=name, at=datetime.now(UTC)))
         return self._to("/coming?done=room-opened")
 
     async def close_room(self, request: Request) -> Response:
-        code = recruitment.read_code(request.path_params["code"])
-        if await self._read(partial(recruitment.find_room, code=code)) is None:
+        code = rooms.read_code(request.path_params["code"])
+        if await self._read(partial(rooms.find_room, code=code)) is None:
             raise HTTPException(404)
-        await self._noted(
-            request, "room closed", code, partial(recruitment.close_room, code=code, at=datetime.now(UTC))
-        )
+        await self._noted(request, "room closed", code, partial(rooms.close_room, code=code, at=datetime.now(UTC)))
         return self._to("/coming?done=room-closed")
 
     routes = (

@@ -22,9 +22,9 @@ from starlette.responses import HTMLResponse, Response
 
 from fairwise.errors import InputError
 from fairwise.store.erasure import note_deletion
+from fairwise.store.schema import participants, study
 from fairwise.store.store import claim
 from fairwise.store.study_state import set_state, standing
-from fairwise.store.tables import participants, study
 from fairwise.study.cards import ID, Card, cards_of
 from fairwise.study.folder import Edition, StudyFolder
 from fairwise.study.questions import questions_on_page

@@ -8,8 +8,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from fairwise.store import recruitment, talking
-from fairwise.store.recruitment import Room
+from fairwise.store import rooms
+from fairwise.store.rooms import Room
 from fairwise.study.deliberation import FEWEST_COUNTED, Step, Turn
 from fairwise.study.texts import marked
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
@@ -55,7 +55,7 @@ class TalkingRoomPages(ConsolePages):
         seen, to = Turn.read(form.text("seen", 20)), Turn.read(form.text("to", 20))
         if seen is None or to is None or to not in seen.following(self._pairs):
             raise HTTPException(404)
-        move = partial(talking.go_on, code=room.code, seen=seen, to=to, pairs=self._pairs)
+        move = partial(rooms.change_turn, code=room.code, seen=seen, to=to, pairs=self._pairs)
         await self._noted(request, "room led on", f"{room.code} {to}", move)
         return self._to(f"/coming/rooms/{room.code}")
 
@@ -65,13 +65,13 @@ class TalkingRoomPages(ConsolePages):
 
     async def _shown(self, request: Request) -> tuple[Room, OnWall]:
         study = self._study()
-        code = recruitment.read_code(request.path_params["code"])
-        room = await self._read(partial(recruitment.find_room, code=code))
-        talk = await self._read(partial(talking.talk_in, code=code))
+        code = rooms.read_code(request.path_params["code"])
+        room = await self._read(partial(rooms.find_room, code=code))
+        talk = await self._read(partial(rooms.talk_in, code=code))
         if room is None or talk is None or not study.settings.deliberation.rooms:
             raise HTTPException(404)
         two = study.schedules.fixed[talk.turn.pair - 1] if talk.turn.pair else None
-        inside = await self._read(partial(talking.in_room, room_id=talk.room_id, two=two))
+        inside = await self._read(partial(rooms.room_answers, room_id=talk.room_id, two=two))
         return room, OnWall.of(talk.turn, inside, FEWEST_COUNTED)
 
     routes = (

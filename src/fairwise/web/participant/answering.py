@@ -13,14 +13,12 @@ from time import monotonic
 
 from threadpoolctl import threadpool_limits
 
-from fairwise.store import active_assignment, answers
-from fairwise.store.active_assignment import Choice, Upcoming
-from fairwise.store.answers import Keep, NewAnswer, SentAnswer
+from fairwise.store import recording
 from fairwise.store.engine import database_url, reading_engine
 from fairwise.store.errors import StoreUnavailable
-from fairwise.store.failures import with_log_lines
-from fairwise.store.store import Store
-from fairwise.store.writer import Joint
+from fairwise.store.logs import with_log_lines
+from fairwise.store.recording import Choice, EmptyPlace, NewAnswer, SentAnswer
+from fairwise.store.store import Batchable, Store
 from fairwise.study.active import ParticipantAnswer, Situation, StudyChooser, written
 from fairwise.study.folder import StudyFolder
 from fairwise.study.recruitment import Keys
@@ -32,9 +30,9 @@ class Answering:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def record(self, token_hash: bytes, new: NewAnswer, keep: Keep = answers.record) -> int:
-        """Keep an answer; returns the position of its pair."""
-        return await self._store.write(Joint(answers.record_all, SentAnswer(token_hash, new, keep)))
+    async def record(self, sent: SentAnswer) -> int:
+        """Record an answer; return the position of its pair."""
+        return await self._store.write(Batchable(recording.record_all, sent))
 
     def close(self) -> None:
         """Finish what was begun."""
@@ -65,23 +63,21 @@ class ActiveAnswering(Answering):
         # Matrices this small are multiplied sooner by one core than by several that have to agree.
         self._one_core = threadpool_limits(1, "blas")
 
-    async def record(self, token_hash: bytes, new: NewAnswer, keep: Keep = answers.record) -> int:
-        look = partial(active_assignment.upcoming, token_hash=token_hash, key=new.key, places=self._places)
+    async def record(self, sent: SentAnswer) -> int:
+        look = partial(recording.empty_place, token_hash=sent.token_hash, key=sent.new.key, places=self._places)
         for _ in range(_TRIES):
-            upcoming, choice = await self._store.read(look), None
-            if upcoming is not None:
-                choice = await asyncio.get_running_loop().run_in_executor(self._thread, self._chosen, upcoming, new)
-            change = partial(active_assignment.record, token_hash=token_hash, new=new, choice=choice, keep=keep)
-            position = await self._store.write(change)
+            place, choice = await self._store.read(look), None
+            if place is not None:
+                choice = await asyncio.get_running_loop().run_in_executor(self._thread, self._chosen, place, sent.new)
+            position = await self._store.write(partial(recording.record_with_choice, sent=sent, choice=choice))
             if position is not None:
                 self.model.one_more_answer()
                 return position
         raise StoreUnavailable
 
-    def _chosen(self, upcoming: Upcoming, new: NewAnswer) -> Choice:
+    def _chosen(self, place: EmptyPlace, new: NewAnswer) -> Choice:
         now = self.model.now
-        pair = now.chooser.choose(situation(upcoming, new))
-        return active_assignment.Choice(upcoming, pair, now.model_id, Keys.new())
+        return Choice(place, now.chooser.choose(situation(place, new)), now.model_id, Keys.new())
 
     def close(self) -> None:
         self._thread.shutdown()
@@ -89,17 +85,17 @@ class ActiveAnswering(Answering):
         self._one_core.restore_original_limits()
 
 
-def situation(upcoming: Upcoming, new: NewAnswer) -> Situation:
-    """What is known once the new answer is kept."""
-    answered = {pair.position: pair.answer.answer for pair in upcoming.laid_out if pair.answer is not None}
-    answered[upcoming.after] = new.answer
+def situation(place: EmptyPlace, new: NewAnswer) -> Situation:
+    """Return what is known once the new answer is recorded."""
+    answered = {pair.position: pair.answer.answer for pair in place.laid_out if pair.answer is not None}
+    answered[place.after] = new.answer
     own = [
         ParticipantAnswer("", pair.a, pair.b, answered[pair.position])
-        for pair in upcoming.laid_out
+        for pair in place.laid_out
         if pair.position in answered
     ]
-    shown = [(pair.a, pair.b) for pair in upcoming.laid_out]
-    return Situation(upcoming.participant_number, upcoming.after + 1, own, shown)
+    shown = [(pair.a, pair.b) for pair in place.laid_out]
+    return Situation(place.participant_number, place.after + 1, own, shown)
 
 
 # What all participants have in common, learned anew now and then while they answer, beside all else.
@@ -127,7 +123,7 @@ class CommonModel:
     def __init__(self, nobody: StudyChooser, store: Store, database: str | Path) -> None:
         self._nobody, self._store = nobody, store
         self._database = reading_engine(database_url(database))  # not the store's, for which others would have to wait
-        self.now = self._stored(store.read_now(active_assignment.newest))
+        self.now = self._stored(store.read_now(recording.newest_model))
         self._new_answers, self._last = 0, monotonic() - _SECONDS
         self._thread = ThreadPoolExecutor(1, "fairwise-learner")
         self.learning: Future[None] | None = None
@@ -154,24 +150,24 @@ class CommonModel:
 
     def _newer(self) -> ChooserState:
         with self._database.connect() as connection:
-            stored, answered = active_assignment.newest(connection), active_assignment.how_many_answered(connection)
+            stored, answered = recording.newest_model(connection), recording.count_answered(connection)
             now = self.now if stored is None or stored.id == self.now.model_id else self._stored(stored)
             # Fewer than it was learned from, if someone withdrew: then what they said is not used any longer.
             if now.learned_from <= answered < (1 + _GROWTH) * now.learned_from:
                 return now
-            judgments = active_assignment.everyones_answers(connection)
+            judgments = recording.all_current_answers(connection)
         if len({one.participant for one in judgments}) < FEWEST_PARTICIPANTS:
             return now
         chooser = self._nobody.learned(judgments)
         keep = partial(
-            active_assignment.keep,
+            recording.add_model,
             learned_from=len(judgments),
             parameters=written(chooser.chooser.model),
             at=datetime.now(UTC),
         )
         return ChooserState(chooser, self._store.change_now(keep), len(judgments))
 
-    def _stored(self, stored: active_assignment.StoredModel | None) -> ChooserState:
+    def _stored(self, stored: recording.StoredModel | None) -> ChooserState:
         if stored is None:
             return ChooserState(self._nobody, None, 0)
         chooser = self._nobody.restored(stored.parameters, stored.learned_from)

@@ -17,7 +17,8 @@ from starlette.routing import Route
 from fairwise.store import participants
 from fairwise.store.errors import Full, NotInvited, NotListed, StoreProblem, TakesPartAlready, Unknown, Withdrew
 from fairwise.store.export import has_real_people
-from fairwise.store.recruitment import Room, find_room, invitation, read_code
+from fairwise.store.recruitment import invitation
+from fairwise.store.rooms import Room, find_room, read_code
 from fairwise.store.study_state import require_first_round
 from fairwise.study.recruitment import (
     FORCED_AGENT,

@@ -14,14 +14,15 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from fairwise.judgments import Answer
-from fairwise.store import answers, participants, talking
+from fairwise.store import answers, participants
 from fairwise.store.deliberation import end_when_enough
 from fairwise.store.errors import ChangedTooOften, Full, NotYet, RoundOver, StoreUnavailable, Unknown
 from fairwise.store.housekeeping import tidy_fits
 from fairwise.store.quotas import lost_place, take_place
+from fairwise.store.recording import NewAnswer, RoundPolicy, SentAnswer
+from fairwise.store.store import Batchable
 from fairwise.store.study_state import FIRST, standing
 from fairwise.store.votes import has_voted, last_vote
-from fairwise.store.writer import Joint
 from fairwise.study.cards import names_of, read_picture
 from fairwise.study.recruitment import PANELS, filled
 from fairwise.study.settings import Stage, StudyState
@@ -168,7 +169,7 @@ class PairPages(ParticipantPages):
         """The pair of this address, and whether it is shown in a second look."""
         position = request.path_params["position"]
         places = self._settings.pairs
-        found = await self._store.read(Joint(answers.appearances_at, (self._hash(request), position)))
+        found = await self._store.read(Batchable(answers.appearances_at, (self._hash(request), position)))
         if found is None:
             found = await self._read(request, answers.appearance_at, position=position, places=places)
         shown, answered = found
@@ -199,7 +200,7 @@ class PairPages(ParticipantPages):
         key = form.text("key", 32)
         explained = self._asks_more and ("why" in form.fields or "confidence" in form.fields)
         why = form.text("why", LONGEST_WHY) if self._settings.ask_why else ""
-        new = answers.NewAnswer(
+        new = NewAnswer(
             key=key,
             nonce=form.text("nonce", LONGEST_NONCE),
             answer=answer,
@@ -208,12 +209,14 @@ class PairPages(ParticipantPages):
             seconds=self._keys.seconds_since(key, form.text("stamp", 200)),
             at=datetime.now(UTC),
         )
-        take = partial(take_place, quotas=self._quotas, at=new.at) if self._takes_place else None
-        until = self._settings.deliberation.until
-        record = talking.record_outside if self._settings.deliberation.rooms else answers.record
-        keep = partial(record, shown_again=self._second_look.positions, before_first=take, until=until)
+        policy = RoundPolicy(
+            until=self._settings.deliberation.until,
+            shown_again=self._second_look.positions,
+            before_first=partial(take_place, quotas=self._quotas, at=new.at) if self._takes_place else None,
+            in_rooms=self._settings.deliberation.rooms,
+        )
         try:
-            position = await self._services.answering.record(self._hash(request), new, keep)
+            position = await self._services.answering.record(SentAnswer(self._hash(request), new, policy))
         except ChangedTooOften:
             return self._changed_too_often(request)
         except Full:

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from fairwise.store import answers, questions
+from fairwise.store import answers, participants
 from fairwise.store.errors import NotYet
 from fairwise.store.participants import Participant
 from fairwise.study.questions import Question, Refusal, questions_on_page
@@ -38,7 +38,7 @@ class QuestionPages(ParticipantPages):
     async def are_left(self, request: Request) -> bool:
         """Whether somebody who has answered all pairs is yet to be asked those that come after them."""
         names = {question.name for question in questions_on_page(self._settings.questions, "after")}
-        return bool(names) and not names <= (await self._read(request, questions.answers_of)).keys()
+        return bool(names) and not names <= (await self._read(request, participants.question_answers_of)).keys()
 
     async def questions(self, request: Request) -> Response:
         who = await self._participant(request)
@@ -46,7 +46,7 @@ class QuestionPages(ParticipantPages):
             return self._to_own(request, "/closing")  # which says what is left
         if not self._asked_of(who):
             return await self._go_on(request, who, [])
-        kept = await self._read(request, questions.answers_of)
+        kept = await self._read(request, participants.question_answers_of)
         typed = {one.name: one.typed(kept.get(one.name, "")) for one in self._asked_of(who)}
         return self._page(request, who, typed)
 
@@ -82,7 +82,7 @@ class QuestionPages(ParticipantPages):
     async def _go_on(self, request: Request, who: Participant, given: list[tuple[Question, str]]) -> Response:
         stage = Stage(who.stage)
         to = stage_after(stage, self._settings) if stage == Stage.QUESTIONS else stage
-        await self._write(request, questions.keep, answers=given, leaving=stage, to=to)
+        await self._write(request, participants.save_question_answers, answers=given, leaving=stage, to=to)
         return self._to_own(request, "" if stage == Stage.QUESTIONS else "/closing")
 
     def _page(

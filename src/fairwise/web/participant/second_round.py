@@ -13,11 +13,13 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from fairwise.store import deliberation, reasons
-from fairwise.store.answers import Appearance, NewAnswer
+from fairwise.store import deliberation
+from fairwise.store.answers import Appearance
 from fairwise.store.deliberation import Opinion
 from fairwise.store.errors import ChangedTooOften, NotOpen, NotYet, Unknown
 from fairwise.store.participants import Participant
+from fairwise.store.recording import NewAnswer, SentAnswer, record_all
+from fairwise.store.store import Batchable
 from fairwise.store.study_state import FIRST, SECOND, Standing, require_open, standing
 from fairwise.study.design import shows_reasons
 from fairwise.study.schedules import PairAnswer
@@ -161,7 +163,8 @@ class SecondRoundPages(ParticipantPages):
             at=datetime.now(UTC),
         )
         try:
-            await self._write(request, deliberation.record_again, new=new, most=self._settings.deliberation.pairs)
+            policy = deliberation.second_round_policy(self._settings.deliberation.pairs)
+            await self._store.write(Batchable(record_all, SentAnswer(self._hash(request), new, policy)))
         except ChangedTooOften:
             return self._changed_too_often(request)
         left = [pair.position for pair in await self._shown_now(request) if not _of_round(pair, SECOND)]
@@ -186,7 +189,7 @@ class SecondRoundPages(ParticipantPages):
                 raise Unknown
             for one in deliberation.opinion(connection, shown).reasons:
                 if self._keys.reason_name(one.answer_id) == name:
-                    reasons.report(connection, one.answer_id, name, datetime.now(UTC))
+                    deliberation.report_reason(connection, one.answer_id, name, datetime.now(UTC))
 
         await self._store.write(change)
         return self._to_own(request, f"/second-round/{position}?reported")

@@ -10,12 +10,12 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from fairwise.judgments.answer import PairDesign
-from fairwise.store import talking
-from fairwise.store.answers import Appearance, NewAnswer
+from fairwise.store import rooms
+from fairwise.store.answers import Appearance
 from fairwise.store.errors import ChangedTooOften, Full, NotYet, Unknown
 from fairwise.store.quotas import take_place
-from fairwise.store.recruitment import Room, find_room, read_code
-from fairwise.store.talking import Talk, TwoPeople
+from fairwise.store.recording import NewAnswer, RoundPolicy, SentAnswer
+from fairwise.store.rooms import Room, Talk, TwoPeople, find_room, read_code
 from fairwise.study.deliberation import FEWEST_COUNTED, Step, Turn
 from fairwise.study.settings import Stage
 from fairwise.study.texts import marked
@@ -53,7 +53,7 @@ class TalkingPages(ParticipantPages):
 
     async def talk(self, request: Request) -> Talk | None:
         """Where this participant's room is, as long as it talks; None for everybody else."""
-        talk = await self._read(request, talking.talk_of) if self._talks else None
+        talk = await self._read(request, rooms.talk_of) if self._talks else None
         return None if talk is None or talk.turn.step == Step.OVER else talk
 
     async def comes_first(self, request: Request) -> None:
@@ -62,8 +62,8 @@ class TalkingPages(ParticipantPages):
             raise NotYet
 
     async def is_over(self, request: Request, pair: Appearance) -> bool:
-        """Whether a pair is not, or no longer, to be answered by oneself: see :func:`record_outside`."""
-        in_room = self._talks and await self._read(request, talking.talk_of) is not None
+        """Whether a pair is not, or no longer, to be answered by oneself: see :mod:`fairwise.store.recording`."""
+        in_room = self._talks and await self._read(request, rooms.talk_of) is not None
         if not in_room:
             return False
         talked = pair.design == PairDesign.FIXED and pair.answer is not None
@@ -83,8 +83,8 @@ class TalkingPages(ParticipantPages):
         if turn.step == Step.WAITING:
             return HTMLResponse(pages.room(own, views.InTurn(turn)), headers=_MAY_ASK)
         two = self.pairs[turn.pair - 1]
-        pair = await self._read(request, talking.own_pair, two=two)
-        asked, answered = talking.is_asked(pair, turn), talking.has_answered(pair, turn)
+        pair = await self._read(request, rooms.own_pair, two=two)
+        asked, answered = rooms.is_asked(pair, turn), rooms.has_answered(pair, turn)
         if not asked or (answered and "change" not in request.query_params):
             said = None if pair.answer is None else pair.answer.answer
             if said is not None and (pair.a, pair.b) != two:
@@ -118,9 +118,9 @@ class TalkingPages(ParticipantPages):
         seconds = self._keys.seconds_since(key, form.text("stamp", 200))
         new = NewAnswer(key, form.text("nonce", _LONGEST_NONCE), answer, None, None, seconds, at)
         take = partial(take_place, quotas=self._quotas, at=at)
-        keep = partial(talking.record_in_room, seen=seen, pairs=self.pairs, before_first=take)
+        policy = RoundPolicy(before_first=take, in_rooms=True, turn=seen, fixed_pairs=self.pairs)
         try:
-            await self._services.answering.record(self._hash(request), new, keep)
+            await self._services.answering.record(SentAnswer(self._hash(request), new, policy))
         except NotYet:
             return self._message(request, 409, *_TOO_LATE, back=self._own(request).path)
         except ChangedTooOften:
@@ -131,7 +131,7 @@ class TalkingPages(ParticipantPages):
 
     async def turn(self, request: Request) -> Response:
         """Where the room is, in a few letters; nothing at all to whoever knows it already."""
-        talk = await self._read(request, talking.talk_of) if self._talks else None
+        talk = await self._read(request, rooms.talk_of) if self._talks else None
         if talk is None:
             raise Unknown
         return _if_new(request, str(talk.turn))
@@ -157,11 +157,11 @@ class TalkingPages(ParticipantPages):
         return _if_new(request, shown.tag)
 
     async def _shown(self, room: Room) -> views.OnWall | None:
-        talk = await self._store.read(partial(talking.talk_in, code=room.code)) if self._talks else None
+        talk = await self._store.read(partial(rooms.talk_in, code=room.code)) if self._talks else None
         if talk is None:
             return None
         two = self.pairs[talk.turn.pair - 1] if talk.turn.pair else None
-        inside = await self._store.read(partial(talking.in_room, room_id=talk.room_id, two=two))
+        inside = await self._store.read(partial(rooms.room_answers, room_id=talk.room_id, two=two))
         return views.OnWall.of(talk.turn, inside, FEWEST_COUNTED)
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from fairwise.store.errors import StoreUnavailable
-from fairwise.store.failures import FailedWrites
+from fairwise.store.logs import FailedWrites
 from fairwise.store.operators import same_letters
 from fairwise.study.recruitment import Keys
 from fairwise.tables.output import create_private

@@ -10,7 +10,6 @@ from contextlib import suppress
 from functools import cache, partial
 
 import sqlalchemy as sa
-from alembic.runtime.migration import MigrationContext
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, disable_created_metrics
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from sqlalchemy import Connection
@@ -20,11 +19,11 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from fairwise.store.engine import newest_version
+from fairwise.store.engine import current_version, newest_version
 from fairwise.store.errors import StoreUnavailable
-from fairwise.store.identity import identity_in
+from fairwise.store.places import identity_in
+from fairwise.store.schema import JOB_STATES, answers, jobs, participants
 from fairwise.store.store import Store
-from fairwise.store.tables import JOB_STATES, answers, jobs, participants
 
 PATH = "/metrics"
 TOKEN = "FAIRWISE_METRICS_TOKEN"  # noqa: S105 - the name of where it is
@@ -194,7 +193,7 @@ async def trouble(store: Store) -> str:
 
 
 def _problem(connection: Connection, own: str | None) -> str:
-    if MigrationContext.configure(connection).get_current_revision() != _newest_version():
+    if current_version(connection) != _newest_version():
         return "the database has tables of another version"
     return "" if identity_in(connection) == own else "the database is not the one that this study began with"
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from markupsafe import Markup
 
 from fairwise.judgments import Answer
-from fairwise.store.recruitment import Room
+from fairwise.store.rooms import Room
 from fairwise.study.cards import Card, check_questions, practice_pair
 from fairwise.study.deliberation import Turn
 from fairwise.study.design import Arm

@@ -17,7 +17,7 @@ from fairwise.store.export import judge_name
 from fairwise.store.fit_files import Fitted
 from fairwise.store.fit_results import Absence
 from fairwise.store.jobs import Job
-from fairwise.store.talking import InRoom
+from fairwise.store.rooms import RoomAnswers
 from fairwise.study.cards import Card
 from fairwise.study.deliberation import Step, Turn
 from fairwise.study.folder import StudyFolder
@@ -123,7 +123,7 @@ class OnWall:
     """How many gave each answer: alone, and after talking. Nothing while that is not to be shown, or of too few."""
 
     @classmethod
-    def of(cls, turn: Turn, inside: InRoom, fewest: int) -> Self:
+    def of(cls, turn: Turn, inside: RoomAnswers, fewest: int) -> Self:
         """Counts of a round are shown if at least ``fewest`` answered in it."""
         alone, again = ({answer.value: n for answer, n in counts.items()} for counts in (inside.alone, inside.again))
         shown = {Step.SHOWN: (alone,), Step.COMPARED: (alone, again)}.get(turn.step, ())

@@ -24,7 +24,7 @@ from fairwise.judgments.reliability import Agreement, krippendorff_alpha
 from fairwise.store.engine import database_url, snapshot_engine
 from fairwise.store.errors import StoreUnavailable
 from fairwise.store.export import judgments
-from fairwise.store.failures import with_log_lines
+from fairwise.store.logs import with_log_lines
 from fairwise.store.quotas import AnchorCoverage, Quotas, anchor_coverage
 from fairwise.store.roster import Answers, Outside, Progress, answers_of, outside, progress
 from fairwise.study.folder import StudyFolder

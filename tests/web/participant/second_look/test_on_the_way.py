@@ -14,7 +14,7 @@ from tests.support.visits import Visit, hidden, visiting
 
 from fairwise.judgments import repeat_consistency
 from fairwise.store import export
-from fairwise.store.tables import answers, metadata, participants
+from fairwise.store.schema import answers, metadata, participants
 from fairwise.study.folder import StudyFolder
 
 if TYPE_CHECKING:

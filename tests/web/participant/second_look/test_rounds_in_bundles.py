@@ -10,7 +10,7 @@ from tests.support.changed_bundles import changed, in_table, put
 from tests.support.looking_again import PAIRS, contradicting, finish
 
 from fairwise.archive.bundle import ANSWERS, PARTICIPANTS, read_bundle, tables, write_bundle
-from fairwise.archive.restore import reopen_bundle
+from fairwise.archive.reopen import reopen_bundle
 from fairwise.archive.verify import verify_bundle
 from fairwise.errors import InputError
 from fairwise.store import export

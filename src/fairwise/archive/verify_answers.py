@@ -1,7 +1,7 @@
-"""Check the answers of a bundle: each is to a pair that was shown, by someone who was there, when it could be given.
+"""Check the answers of a bundle: each is to a pair that was shown, by someone who could give it, when they could.
 
-Active pairs are chosen again, from the model that each names, the answers before it, and the seed. What this cannot
-show: that the models follow from the answers. They were also learned from people who withdrew, whose answers are in no
+Active pairs are chosen again, from the model that each names, the answers before it, and the seed. This cannot show
+that the models follow from the answers: they were also learned from people who withdrew, whose answers are in no
 bundle.
 """
 
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from fairwise.archive.bundle import ANSWER_MODELS, ANSWERS, SCHEDULE, Bundle
+from fairwise.archive.bundle import ANSWER_MODELS, Bundle
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
 from fairwise.judgments.answer import PairDesign
@@ -30,7 +30,7 @@ from fairwise.study.settings import ANSWERING, Stage
 if TYPE_CHECKING:
     Row = Mapping[str, str]
     Place = tuple[str, str]
-    """The number of a participant, and the position of a pair."""
+    """Number of a participant, and position of a pair."""
 
 # Sums of the same numbers differ in the last digits between machines.
 _CLOSE = 1e-6
@@ -39,7 +39,7 @@ _ANSWERED = (*ANSWERING, Stage.FINISHED)
 
 @dataclass(frozen=True, eq=False)
 class AnswerCheck:
-    """Who was there, what they were shown and what they said, every cell checked already."""
+    """Participants, their pairs and answers, with every cell checked already."""
 
     path: Path
     study: StudyFolder
@@ -48,15 +48,15 @@ class AnswerCheck:
     versions: pd.DataFrame
     closings: pd.DataFrame
     discussed: Collection[frozenset[str]] = ()
-    """The pairs of the study's second round, if it had one: then nobody had a second look of their own."""
+    """Pairs of the study's second round, if it had one: then nobody had a second look of their own."""
 
     @cached_property
     def current(self) -> set[Place]:
-        """What was answered."""
+        """Places that have an answer."""
         return set(zip(self.versions["number"], self.versions["position"], strict=True))
 
     def check(self) -> None:
-        """Refuse the first thing that cannot be."""
+        """Refuse the first answer that cannot be."""
         self._check_versions()
         self._check_stages_and_times()
         self._check_rounds()
@@ -66,7 +66,7 @@ class AnswerCheck:
         return InputError(f"{self.path}: the answer of participant {place[0]} to pair {place[1]} {why}")
 
     def _check_versions(self) -> None:
-        """Every answer is to a pair that was shown, and its versions are numbered without a gap."""
+        """Check that every answer is to a pair that was shown, with versions numbered without gaps."""
         places = set(zip(self.schedule["number"], self.schedule["position"], strict=True))
         counts: dict[Place, int] = {}
         for number, position, version in zip(
@@ -80,7 +80,7 @@ class AnswerCheck:
                 raise self._refuse(place, f"has version {version} where {counts[place]} was expected")
 
     def _check_stages_and_times(self) -> None:
-        """Who answered had come to the pairs, and nobody did anything before they agreed."""
+        """Check that participants who answered had come to the pairs, and did nothing before they agreed."""
         stages = dict(zip(self.people["number"], self.people["stage"], strict=True))
         agreed = {
             number: datetime.fromisoformat(at)
@@ -101,12 +101,10 @@ class AnswerCheck:
                 raise InputError(f"{who} finished at {ended}, before they agreed to take part")
 
     def _check_rounds(self) -> None:
-        """A second round follows a first one, of someone who came to it, and is about what they were shown again.
+        """Check that a second round follows a first one, of someone who came to it, about pairs they were shown again.
 
-        Whether the study has a second look now does not matter: it may have been switched off since.
+        The study's present setting of second looks does not matter: it may have been switched off since.
         """
-        if "round" not in self.versions:  # made before there were rounds
-            return
         # Rooms talk about the fixed pairs.
         in_rooms = self.study.schedules.fixed if self.study.settings.deliberation.rooms else ()
         discussed = self.discussed or {frozenset(two) for two in in_rooms}
@@ -150,8 +148,8 @@ class AnswerCheck:
             raise InputError(
                 f"{self.path}: participant {number} came to the second look, but pair {missing[0]} has no answer"
             )
-        arms = dict(zip(self.people["number"], self.people["arm"], strict=True)) if "arm" in self.people else {}
-        cards = self.study.first.in_arm(arms.get(number) or None).cards
+        arms = dict(zip(self.people["number"], self.people["arm"], strict=True))
+        cards = self.study.first.in_arm(arms[number] or None).cards
         looks = {person: cards[person].rows for _, a, b in rows for person in (a, b)}
         first_answers = [PairAnswer(int(position), a, b, Answer(first[number, position])) for position, a, b in rows]
         found = contradictions(first_answers, looks)
@@ -163,7 +161,7 @@ class AnswerCheck:
                 raise self._refuse(place, "is of a second look, in which that pair was not shown")
 
     def _check_ends(self) -> None:
-        """Who finished has answered everything and closed; nobody else has closed."""
+        """Check that exactly those who finished have closing answers, and have answered everything."""
         finished = set(self.people.loc[self.people["stage"] == Stage.FINISHED, "number"])
         for number, position in zip(self.schedule["number"], self.schedule["position"], strict=True):
             if number in finished and (number, position) not in self.current:
@@ -177,22 +175,16 @@ class AnswerCheck:
 
 @dataclass(frozen=True, eq=False)
 class ActivePairCheck:
-    """All that a bundle says about how its active pairs were chosen."""
+    """Models of a bundle that chose its active pairs."""
 
     path: Path
     nobody: StudyChooser
     models: Mapping[str, StudyChooser]
-    """By number; nothing had been learned under the empty one."""
+    """Models by number; the empty one had learned nothing."""
 
     @classmethod
     def of(cls, path: Path, bundle: Bundle, nobody: StudyChooser) -> ActivePairCheck:
-        """Read the models; refuse a bundle that cannot say how its pairs were chosen."""
-        if ANSWER_MODELS not in bundle.files:
-            raise InputError(f"{path}: {ANSWER_MODELS} is missing, without which active pairs cannot be checked")
-        for name, columns in ((SCHEDULE, ("answer_model", "answers_known")), (ANSWERS, ("sequence",))):
-            missing = [column for column in columns if column not in bundle.table(name)]
-            if missing:
-                raise InputError(f"{path}: {name} has no column {missing[0]!r}: active pairs cannot be checked")
+        """Read the models that chose them."""
         models = {"": nobody}
         for row in bundle.table(ANSWER_MODELS).to_dict("records"):
             try:

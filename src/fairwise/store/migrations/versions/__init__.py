@@ -1,1 +1,0 @@
-"""Every version of the tables, in order."""
