@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairwise.study.texts import language
-from fairwise.web.shared.templating import templates_of
+from fairwise.web.shared.pages import templates_of
 from faults.sabotaged import serve
 
 __all__ = ["serve"]

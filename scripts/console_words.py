@@ -26,7 +26,7 @@ from fairwise.study.settings import AnswerWords, ShownColumn, StudySettings
 from fairwise.study.toml import Input
 from fairwise.tables.files import DECIMALS
 from fairwise.tables.parsing import SEPARATORS
-from fairwise.web.shared.watch import STATES
+from fairwise.web.shared.progress import STATES
 
 CONSOLE = Path(fairwise.__file__).parent / "web" / "console"
 HEADER = """\

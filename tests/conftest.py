@@ -22,7 +22,7 @@ from tests.support.visits import Visit, visiting
 from fairwise.judgments import Judgments
 from fairwise.store.store import Store
 from fairwise.study import new_study
-from fairwise.web.console import login
+from fairwise.web.console import accounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -67,7 +67,7 @@ def patient() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("fairwise.store.store._SECONDS", 300.0)
         patch.setattr("fairwise.web.app._PATIENCE_SECONDS", 300.0)
-        patch.setattr("fairwise.web.console.turns.LONGEST_SECONDS", 300.0)
+        patch.setattr("fairwise.web.console.scoring.LONGEST_SECONDS", 300.0)
         yield
 
 
@@ -167,10 +167,10 @@ def cheap_passwords() -> Iterator[None]:
     """Hashes that take no time: a browser that logs in is the beginning of hundreds of tests."""
     cheap = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(login, "_hasher", cheap)
-        login._nobodys.cache_clear()
+        patch.setattr(accounts, "_hasher", cheap)
+        accounts._nobodys.cache_clear()
         yield
-    login._nobodys.cache_clear()
+    accounts._nobodys.cache_clear()
 
 
 @pytest.fixture(scope="session")

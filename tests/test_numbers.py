@@ -12,7 +12,7 @@ from fairwise.numbers import counted, difference, digits_beside, in_100, rounded
 from fairwise.reporting import words
 from fairwise.reporting.measures import ErrorWords
 from fairwise.store.votes import Option
-from fairwise.web.shared.vote_views import options_of
+from fairwise.web.shared.views import options_of
 
 TRIED = 20_000
 

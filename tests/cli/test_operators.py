@@ -11,7 +11,7 @@ from tests.support.operating import PASSWORD, Operating, operating
 from tests.support.small_study import study_maker
 
 from fairwise.store.schema import events, operators
-from fairwise.web.shared.attempts import OF_ONE_NAME
+from fairwise.web.shared.security import OF_ONE_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

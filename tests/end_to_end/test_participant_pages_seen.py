@@ -22,7 +22,7 @@ from tests.support.page_gallery import (
 )
 
 from fairwise.study.texts import available
-from fairwise.web.shared.templating import read_static_files
+from fairwise.web.shared.requests import read_static_files
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

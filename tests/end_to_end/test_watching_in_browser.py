@@ -24,7 +24,7 @@ from fairwise.store.operators import add_operator
 from fairwise.study.new_study import new_study
 from fairwise.tables.files import PeopleFile
 from fairwise.web.app import Site
-from fairwise.web.console.login import hashed
+from fairwise.web.console.accounts import hashed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,7 +19,7 @@ from fairwise.store.fit_files import MODEL, PRICES, Fitted, job_folder
 from fairwise.store.jobs import find_job
 from fairwise.study.fit_choices import FitChoices
 from fairwise.study.texts import language as participants_language
-from fairwise.web.console.rendering import console_language
+from fairwise.web.console.base import console_language
 from fairwise.web.shared.pages import Pages
 from fairwise.web.shared.views import result_of
 
@@ -207,7 +207,9 @@ def test_what_participants_read(study: StudyFolder, console: Operating, fitted: 
     assert job is not None
     found = store.read_now(lambda c: result_of(c, study, job, 1, "en"))
     assert found is not None
-    page = visible(Pages(study.settings, "", "", spoken=spoken).result(None, found)).replace("\N{NO-BREAK SPACE}", " ")
+    page = visible(Pages(study.settings, "", "", spoken=spoken).render("result", None, result=found)).replace(
+        "\N{NO-BREAK SPACE}", " "
+    )
     summary = fitted.summary
     about = {
         "en": f"off by about {written(summary.certificate.error)} on average",

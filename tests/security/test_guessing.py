@@ -12,9 +12,9 @@ from tests.support.operating import PASSWORD, Operating, operating
 from tests.support.raw_asgi import send
 
 from fairwise.store.schema import operators
-from fairwise.web.console import login
-from fairwise.web.console.login import setup_key
-from fairwise.web.shared.attempts import FROM_ONE_ADDRESS, OF_ONE_NAME
+from fairwise.web.console import accounts
+from fairwise.web.console.accounts import setup_key
+from fairwise.web.shared.security import FROM_ONE_ADDRESS, OF_ONE_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -99,14 +99,14 @@ def test_a_known_browser_guesses_no_more_than_others_and_for_its_own_name_only(c
 def test_with_another_password_every_browser_is_a_stranger(console: Operating) -> None:
     """Whoever knew the old one does not guess the new one without end."""
     console.set_up()
-    known = console.client.cookies[login.DEVICE_COOKIE]
+    known = console.client.cookies[accounts.DEVICE_COOKIE]
     console.post("/logout")
-    kept = login.hashed("another horse entirely")
+    kept = accounts.hashed("another horse entirely")
     change = sa.update(operators).values(password_hash=kept)
     console.site.host.store.change_now(lambda connection: connection.execute(change))
     tries = []
     for number in range(OF_ONE_NAME + 1):
-        console.client.cookies.set(login.DEVICE_COOKIE, known)
+        console.client.cookies.set(accounts.DEVICE_COOKIE, known)
         tries.append(enter(console, "Ada", f"wrong number {number}"))
     assert tries[-1] == 429
     console.client.cookies.clear()

@@ -13,8 +13,8 @@ from tests.support.attacked import FORM, HEADERS
 from tests.support.operating import Operating, operating
 from tests.support.raw_asgi import Asked, send
 
-from fairwise.web.console import login
-from fairwise.web.shared.attempts import FILE, OF_ONE_NAME, Attempts, login_limits
+from fairwise.web.console import accounts
+from fairwise.web.shared.security import FILE, OF_ONE_NAME, Attempts, login_limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +42,7 @@ def test_a_name_that_nobody_has_takes_the_same_work(console: Operating, monkeypa
             hashes.append(kept.rsplit("$", 2)[0])  # the kind of hash, and how much work it is
             return self._real.verify(kept, password)
 
-    monkeypatch.setattr(login, "_hasher", Counting(login._hasher))
+    monkeypatch.setattr(accounts, "_hasher", Counting(accounts._hasher))
     replies = [console.log_in(name, "a wrong password") for name in ("Ada", "Nobody")]
     assert len(hashes) == 2
     assert hashes[0] == hashes[1]
@@ -52,7 +52,7 @@ def test_a_name_that_nobody_has_takes_the_same_work(console: Operating, monkeypa
 
 def test_a_kept_password_is_dear_to_guess() -> None:
     """In a process of its own: tests hash cheaply. The least of what OWASP recommends for argon2id is 19 MiB, twice."""
-    program = "from fairwise.web.console.login import hashed; print(hashed('a password'))"
+    program = "from fairwise.web.console.accounts import hashed; print(hashed('a password'))"
     kept = run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     _, kind, _, work, *_ = kept.split("$")
     memory, times, _ = (int(part.partition("=")[2]) for part in work.split(","))

@@ -24,10 +24,10 @@ from fairwise.store.errors import LastOwner, NotLoggedIn
 from fairwise.store.schema import events, metadata, sessions
 from fairwise.store.schema import operators as accounts
 from fairwise.web.app import ALL_PAGES, Site
+from fairwise.web.console import accounts as account_pages
 from fairwise.web.console import base as routes
-from fairwise.web.console import login
+from fairwise.web.console.accounts import setup_key
 from fairwise.web.console.base import COOKIE
-from fairwise.web.console.login import setup_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -170,13 +170,13 @@ def test_rights_are_those_of_the_moment_of_the_change(
             "logged out": lambda c: operators.end_session(c, hashed),
             "password changed": lambda c: operators.change_password(c, eve, "hash of Eve", "another"),
         }
-        real = login.hashed
+        real = account_pages.hashed
 
         def slow(password: str) -> str:
             other.host.store.change_now(changes[how])
             return real(password)
 
-        monkeypatch.setattr(login, "hashed", slow)
+        monkeypatch.setattr(accounts, "hashed", slow)
         reply = asyncio.run(send(site, form(site, "/admin/accounts", cookie, **NEW_OWNER)))
         assert reply.status == (403 if how == "made a viewer" else 401)
         assert "Mallory" not in owners(site.host.store)
@@ -221,7 +221,7 @@ def test_pages_of_the_console_change_the_database_by_one_way_only() -> None:
     for file in Path(routes.__file__).parent.glob("*.py"):
         tree = ast.parse(file.read_text("utf-8"))
         calls = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-        if file.name not in (Path(routes.__file__).name, Path(login.__file__).name):
+        if file.name not in (Path(routes.__file__).name, Path(account_pages.__file__).name):
             assert not [call for call in calls if call.endswith(("store.write", "store.change_now"))], file.name
 
 
@@ -328,7 +328,7 @@ def test_a_password_that_was_right_a_moment_ago_opens_nothing(
     with operating(make_study().path, new_database()) as console:
         console.set_up()
         console.add("Eve", "owner")
-        store, real = console.site.host.store, login.is_right
+        store, real = console.site.host.store, account_pages.is_right
 
         def slow(password: str, kept: str | None) -> bool:
             found = real(password, kept)
@@ -338,6 +338,6 @@ def test_a_password_that_was_right_a_moment_ago_opens_nothing(
                 store.change_now(lambda c: operators.change_password(c, 2, kept or "", "another"))
             return found
 
-        monkeypatch.setattr(login, "is_right", slow)
+        monkeypatch.setattr(accounts, "is_right", slow)
         assert console.log_in("Eve").status_code == 422
         assert store.read_now(lambda c: c.execute(sa.select(sessions.c.operator_id)).scalars().all()) == [1]

@@ -14,7 +14,7 @@ from tests.support.watching import take_part
 
 from fairwise.study.recruitment import filled
 from fairwise.web.app import ALL_PAGES
-from fairwise.web.console.downloads import FILES
+from fairwise.web.console.participants import FILES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -54,7 +54,7 @@ def test_the_server_is_impatient(monkeypatch: pytest.MonkeyPatch, make_study: An
     options: dict[str, Any] = {"host": "127.0.0.1", "port": 0, "workers": 1, "prefix": ""}
     monkeypatch.setenv("FAIRWISE_STUDY", "")
     monkeypatch.setenv("FAIRWISE_PREFIX", "")
-    server.run_server(make_study().path, None, **options, announce=lambda _: None, beside=nullcontext())
+    server.run_server(make_study().path, None, **options, announce=lambda _: None, background=nullcontext())
     assert vars(configs[0])["http"] is connections.Connection
     assert configs[0].app == "fairwise.web.server:limited_app"
     assert configs[0].ws == "none"

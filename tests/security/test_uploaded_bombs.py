@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.security.uploaded_bombs import AT_ONCE, bombardment
 
-from fairwise.web.console.turns import MOST_WAITING
+from fairwise.web.console.scoring import MOST_WAITING
 
 if TYPE_CHECKING:
     from pathlib import Path

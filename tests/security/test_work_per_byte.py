@@ -21,7 +21,7 @@ from tests.support.raw_asgi import send
 from tests.support.visits import visiting
 
 from fairwise.study.texts import left_to_fill_in
-from fairwise.web.shared.forms import Form
+from fairwise.web.shared.requests import Form
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -31,11 +31,11 @@ from tests.support.raw_asgi import Asked, send
 from tests.support.small_study import study_maker
 
 from fairwise.web.connections import MOST_HEAD_BYTES
-from fairwise.web.console import login, turns
+from fairwise.web.console import accounts, scoring
+from fairwise.web.console.accounts import setup_key
 from fairwise.web.console.base import COOKIE as OPERATOR
-from fairwise.web.console.login import setup_key
 from fairwise.web.console.study_editor import sections_of
-from fairwise.web.shared import attempts
+from fairwise.web.shared import security
 from fairwise.web.shared.security import MOST_BYTES
 
 if TYPE_CHECKING:
@@ -315,9 +315,11 @@ Measured = tuple[float, float, str, str]
 def main() -> None:
     words: list[str] = sys.argv[1:]
     rows: list[Measured] = []
-    attempts.OF_ONE_NAME = attempts.FROM_ONE_ADDRESS = sys.maxsize  # or all but the first would be refused unread
-    turns._run = _without_models(turns._run)  # a process each, whose work is not the server's, and which takes seconds
-    login._hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)  # or all else would be little beside it
+    security.OF_ONE_NAME = security.FROM_ONE_ADDRESS = sys.maxsize  # or all but the first would be refused unread
+    scoring._run = _without_models(scoring._run)  # processes of their own, which take seconds
+    accounts._hasher = PasswordHasher(
+        time_cost=1, memory_cost=8, parallelism=1
+    )  # or all else would be little beside it
     # Whoever does not want to wait for all of it is told what was measured so far.
     with suppress(KeyboardInterrupt), tempfile.TemporaryDirectory() as home, everything(Path(home)) as found:
         wanted = [

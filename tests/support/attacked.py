@@ -18,9 +18,9 @@ from tests.support.visits import Visit, hidden, not_me_form
 
 from fairwise.store.operators import credentials
 from fairwise.web.app import ALL_PAGES, Site
+from fairwise.web.console.accounts import DEVICE_COOKIE as DEVICE
+from fairwise.web.console.accounts import reset_key
 from fairwise.web.console.base import COOKIE as OPERATOR
-from fairwise.web.console.login import DEVICE_COOKIE as DEVICE
-from fairwise.web.console.login import reset_key
 from fairwise.web.participant.base import COOKIE as PARTICIPANT
 
 if TYPE_CHECKING:

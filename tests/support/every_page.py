@@ -16,10 +16,11 @@ from fairwise.study.cards import Card, Row
 from fairwise.study.deliberation import Rule, Step, Turn
 from fairwise.study.questions import Question
 from fairwise.study.settings import ShownColumn, StudySettings
-from fairwise.web.shared.forms import AskedQuestion
+from fairwise.web.shared.requests import AskedQuestion
 from fairwise.web.shared.views import (
     InTurn,
     OnWall,
+    OptionView,
     OthersAnswer,
     OthersReason,
     OwnPages,
@@ -31,9 +32,9 @@ from fairwise.web.shared.views import (
     Result,
     Resume,
     ReviewPair,
+    VoteView,
     WayBack,
 )
-from fairwise.web.shared.vote_views import OptionView, VoteView
 
 if TYPE_CHECKING:
     from fairwise.web.shared.pages import Pages
@@ -102,62 +103,91 @@ def all_pages(pages: Pages, prefix: str = "", text: str = "text", a: Card = ALIC
     me = OwnPages(f"{prefix}/p/token", f"https://study.example{prefix}/p/token", "the-csrf")
     options = [OptionView(letter, text, text, 33.0, 60.0, 1) for letter in "ABC"]
     return {
-        "consent": pages.consent(
-            start_key=text, csrf=text, resume=Resume(f"{prefix}/p/token", text, text), contests=True, problem=text
+        "consent": pages.render(
+            "consent",
+            start_key=text,
+            csrf=text,
+            resume=Resume(f"{prefix}/p/token", text, text),
+            contests=True,
+            problem=text,
         ),
-        "whose_device": pages.whose_device(resume=Resume(f"{prefix}/p/token", text, text), way_here=""),
-        "id_taken": pages.id_taken(start_key=text, csrf=text, panel=text, left=False, way_here=""),
-        "no_place": pages.screened_out(me, full=True),
-        "declined": pages.declined(),
-        "withdrawn": pages.withdrawn(),
-        "closed_door": pages.closed_door(
-            code_csrf=text, resume=Resume(f"{prefix}/p/token", text, text), problem=text, typed=text
+        "whose_device": pages.render("whose_device", resume=Resume(f"{prefix}/p/token", text, text), way_here=""),
+        "id_taken": pages.render("id_taken", start_key=text, csrf=text, panel=text, left=False, way_here=""),
+        "no_place": pages.render("screened_out", me, full=True),
+        "declined": pages.render("declined"),
+        "withdrawn": pages.render("withdrawn"),
+        "closed_door": pages.render(
+            "closed_door", csrf=text, resume=Resume(f"{prefix}/p/token", text, text), problem=text, typed=text
         ),
-        "wall": pages.wall(Room(1, text, text, True, 2, 1), address=text, qr=Markup("<svg></svg>")),
-        "talking_wall": pages.talking_wall(
-            Room(1, text, text, True, 2, 1), OnWall(Turn(2, Step.COMPARED), 4, 4, ({"same": 3}, {"same": 4})), (a, b), 5
+        "wall": pages.render("wall", room=Room(1, text, text, True, 2, 1), address=text, qr=Markup("<svg></svg>")),
+        "talking_wall": pages.render(
+            "talking_wall",
+            room=Room(1, text, text, True, 2, 1),
+            shown=OnWall(Turn(2, Step.COMPARED), 4, 4, ({"same": 3}, {"same": 4})),
+            cards=(a, b),
+            total=5,
         ),
-        "room": pages.room(me, InTurn(Turn(2, Step.AGAIN), Answer.SAME, asked=True, answered=True)),
-        "pair in a room": pages.pair(me, pair(a, b), turn=Turn(2, Step.ALONE), problem=text),
-        "relation": pages.relation(me, problem=text),
-        "questions": pages.questions(me, questions(text)),
-        "screened_out": pages.screened_out(me, back=WayBack(text, f"{prefix}/p/token/back")),
-        "back": pages.thanks(me, Receipt(text, 50, NOON), WayBack(text, f"{prefix}/p/token/back", text)),
-        "task": pages.task(me),
-        "check": pages.check(me, tries=1, problem=text, wrong=["either"], given={"either": text}),
-        "practice": pages.practice(me, problem=text),
-        "pressed": pages.practice(me, pressed=Answer.SAME),
-        "pair": pages.pair(me, pair(a, b, Answer.SAME, text, 4), undo=f"{prefix}/p/token/pair/6", problem=text),
-        "why": pages.why(me, pair(a, b, Answer.SAME, text, 4)),
-        "review": pages.review(
-            me, [ReviewPair(1, (a, b), Answer.SAME), ReviewPair(2, (a, b), None)], undo=me.path, problem=text
+        "room": pages.render("room", me, state=InTurn(Turn(2, Step.AGAIN), Answer.SAME, asked=True, answered=True)),
+        "pair in a room": pages.render("pair", me, pair=pair(a, b), turn=Turn(2, Step.ALONE), problem=text),
+        "relation": pages.render("relation", me, problem=text),
+        "questions": pages.render("questions", me, asked=questions(text)),
+        "screened_out": pages.render("screened_out", me, back=WayBack(text, f"{prefix}/p/token/back")),
+        "back": pages.render(
+            "thanks", me, receipt=Receipt(text, 50, NOON), way_back=WayBack(text, f"{prefix}/p/token/back", text)
         ),
-        "round_over": pages.round_over(
-            None, way_on="", resume=Resume(f"{prefix}/p/token", text, text), sent=False, way_here=f"{prefix}/"
+        "task": pages.render("task", me),
+        "check": pages.render("check", me, tries=1, problem=text, wrong=["either"], chosen={"either": text}),
+        "practice": pages.render("practice", me, problem=text),
+        "pressed": pages.render("practice", me, pressed=Answer.SAME),
+        "pair": pages.render(
+            "pair", me, pair=pair(a, b, Answer.SAME, text, 4), undo=f"{prefix}/p/token/pair/6", problem=text
         ),
-        "own_round_over": pages.round_over(me, way_on="closing", resume=None, sent=True, way_here=f"{prefix}/p/token"),
-        "second_round": pages.second_round(
-            me, [pair_again(a, b, text), replace(pair_again(a, b, text), position=8, pair=pair(a, b))], done=False
+        "why": pages.render("why", me, pair=pair(a, b, Answer.SAME, text, 4)),
+        "review": pages.render(
+            "review",
+            me,
+            pairs=[ReviewPair(1, (a, b), Answer.SAME), ReviewPair(2, (a, b), None)],
+            undo=me.path,
+            problem=text,
         ),
-        "second_round_end": pages.second_round(me, [pair_again(a, b, text)], done=True),
-        "pair_again": pages.pair_again(me, pair_again(a, b, text), reported=True, problem=text),
-        "pair_again_alone": pages.pair_again(me, pair_again(a, b, text, others=False)),
-        "report_reason": pages.report_reason(me, 7, OthersReason("NAME", text)),
-        "second_round_now": pages.thanks(me, Receipt(text, 50, NOON), second_round="now"),
-        "second_round_later": pages.thanks(me, Receipt(text, 50, NOON), second_round="later"),
-        "check_failed": pages.check_failed(me),
-        "closing": pages.closing(me),
-        "thanks": pages.thanks(me, Receipt(text, 50, NOON)),
-        "result": pages.result(me, result(a, b)),
-        "result now": pages.thanks(me, Receipt(text, 50, NOON), result="now"),
-        "vote": pages.vote(me, VoteView(1, Rule.BORDA, options, text)),
-        "approval": pages.vote(me, VoteView(1, Rule.APPROVAL, options, text, saved=True)),
-        "withdraw": pages.withdraw(me),
-        "not_open": pages.not_open(me, closed=False, here=f"{prefix}/p/token", resume=None, sent={text: text}),
-        "closed": pages.not_open(
-            None, closed=True, here=f"{prefix}/", resume=Resume(f"{prefix}/p/token", text, text), sent=None
+        "round_over": pages.render(
+            "round_over",
+            None,
+            way_on="",
+            resume=Resume(f"{prefix}/p/token", text, text),
+            sent=False,
+            way_here=f"{prefix}/",
         ),
-        "message": pages.message(heading=text, text=text, back=f"{prefix}/"),
+        "own_round_over": pages.render(
+            "round_over", me, way_on="closing", resume=None, sent=True, way_here=f"{prefix}/p/token"
+        ),
+        "second_round": pages.render(
+            "second_round",
+            me,
+            pairs=[pair_again(a, b, text), replace(pair_again(a, b, text), position=8, pair=pair(a, b))],
+            done=False,
+        ),
+        "second_round_end": pages.render("second_round", me, pairs=[pair_again(a, b, text)], done=True),
+        "pair_again": pages.render("pair_again", me, second=pair_again(a, b, text), reported=True, problem=text),
+        "pair_again_alone": pages.render("pair_again", me, second=pair_again(a, b, text, others=False)),
+        "report_reason": pages.render("report_reason", me, position=7, reason=OthersReason("NAME", text)),
+        "second_round_now": pages.render("thanks", me, receipt=Receipt(text, 50, NOON), second_round="now"),
+        "second_round_later": pages.render("thanks", me, receipt=Receipt(text, 50, NOON), second_round="later"),
+        "check_failed": pages.render("check_failed", me),
+        "closing": pages.render("closing", me),
+        "thanks": pages.render("thanks", me, receipt=Receipt(text, 50, NOON)),
+        "result": pages.render("result", me, result=result(a, b)),
+        "result now": pages.render("thanks", me, receipt=Receipt(text, 50, NOON), result="now"),
+        "vote": pages.render("vote", me, vote=VoteView(1, Rule.BORDA, options), problem=text),
+        "approval": pages.render("vote", me, vote=VoteView(1, Rule.APPROVAL, options, saved=True), problem=text),
+        "withdraw": pages.render("withdraw", me),
+        "not_open": pages.render(
+            "not_open", me, closed=False, here=f"{prefix}/p/token", resume=None, sent={text: text}
+        ),
+        "closed": pages.render(
+            "not_open", None, closed=True, here=f"{prefix}/", resume=Resume(f"{prefix}/p/token", text, text), sent=None
+        ),
+        "message": pages.render("message", heading=text, text=text, back=f"{prefix}/"),
     }
 
 

@@ -9,8 +9,8 @@ from starlette.testclient import TestClient
 
 from fairwise.store.operators import add_operator
 from fairwise.web.app import Site
+from fairwise.web.console.accounts import hashed, setup_key
 from fairwise.web.console.base import COOKIE
-from fairwise.web.console.login import hashed, setup_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 from fairwise.judgments import Answer
+from fairwise.languages import Language
 from fairwise.store.votes import Option
 from fairwise.study.cards import Card, Row
 from fairwise.study.deliberation import Rule
 from fairwise.study.design import usual_meaning
 from fairwise.study.questions import Question
 from fairwise.study.settings import AnswerWords, ShownColumn, StudySettings
-from fairwise.study.texts import Language, language
-from fairwise.web.shared.forms import AskedQuestion
+from fairwise.study.texts import language
 from fairwise.web.shared.pages import Pages
-from fairwise.web.shared.templating import read_static_files
+from fairwise.web.shared.requests import AskedQuestion, read_static_files
 from fairwise.web.shared.views import (
     NumberedAnswer,
     OthersAnswer,
@@ -37,8 +37,9 @@ from fairwise.web.shared.views import (
     ReviewPair,
     SecondLookGroup,
     SecondLookPair,
+    VoteView,
+    options_of,
 )
-from fairwise.web.shared.vote_views import VoteView, options_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -109,48 +110,60 @@ LONG = study(title="a_name_without_any_end_" * 12, question="Fair? " * 60, treat
 ALL = reviewed({number: list(Answer)[number % 4] for number in range(1, 51)})
 OPEN = reviewed({1: Answer.SAME, 2: None})
 GALLERY = {
-    "consent": PLAIN.consent(start_key="s", csrf="c", resume=None),
-    "consent-again": PLAIN.consent(
-        start_key="s", csrf="c", resume=Resume(ME.path, "c", "s"), problem="Choose one of the two"
+    "consent": PLAIN.render("consent", start_key="s", csrf="c", resume=None),
+    "consent-again": PLAIN.render(
+        "consent", start_key="s", csrf="c", resume=Resume(ME.path, "c", "s"), problem="Choose one of the two"
     ),
-    "whose-device": PLAIN.whose_device(resume=Resume(ME.path, "c", "s"), way_here=""),
-    "id-taken": PLAIN.id_taken(start_key="s", csrf="c", panel="Prolific", left=False, way_here=""),
-    "id-taken-left": PLAIN.id_taken(start_key="s", csrf="c", panel="Prolific", left=True, way_here=""),
-    "id-vouched-for": PLAIN.id_taken(start_key="s", csrf=None, panel="Prolific", left=False, way_here=""),
-    "not-open": PLAIN.not_open(None, closed=False, here=f"{PREFIX}/", resume=Resume(ME.path, "c", "s"), sent=None),
-    "closed": PLAIN.not_open(None, closed=True, here=f"{PREFIX}/", resume=Resume(ME.path, "c", "s"), sent=None),
-    "no-place": PLAIN.screened_out(ME, full=True),
-    "declined": PLAIN.declined(),
-    "withdrawn": PLAIN.withdrawn(),
-    "task": PLAIN.task(ME),
-    "check": PLAIN.check(ME, tries=0),
-    "check-again": PLAIN.check(ME, tries=1, problem="Not right yet", wrong=["order"], given={"order": "same"}),
-    "practice": FULL.practice(ME),
-    "practice-pressed": FULL.practice(ME, pressed=Answer.A_AT_LEAST_B),
-    "pair": PLAIN.pair(ME, pair(), undo="/p/token/pair/6"),
-    "pair-simulated": study(simulated=True).pair(ME, pair(), undo="/p/token/pair/6"),
-    "pair-two": study(answers="two").pair(ME, pair(ALICE, BELLA, Answer.SAME)),
-    "pair-full": FULL.pair(ME, pair(ALICE, BELLA, Answer.A_AT_LEAST_B, "because", 4), undo="/p/token/pair/6"),
-    "why": FULL.why(ME, pair(ALICE, BELLA, Answer.A_AT_LEAST_B, "because", 4)),
-    "pair-problem": FULL.pair(ME, pair(), problem="Choose an answer"),
-    "pair-odd": LONG.pair(ME, pair(ODD, ODD[::-1]), problem="Too long"),
-    "review": PLAIN.review(ME, ALL),
-    "review-open": PLAIN.review(ME, OPEN, problem="One pair is open"),
-    "closing": PLAIN.closing(ME),
-    "thanks": PLAIN.thanks(ME, Receipt("FW-7K3M-92QD", 50, datetime(2026, 3, 9, 14, 5, tzinfo=UTC))),
-    "withdraw": PLAIN.withdraw(ME),
-    "de-consent": GERMAN.consent(start_key="s", csrf="c", resume=Resume(ME.path), problem="Bitte wählen"),
-    "de-task": GERMAN.task(ME),
-    "de-check": GERMAN.check(ME, tries=1, problem="Noch nicht", wrong=["order"], given={"order": "same"}),
-    "de-practice": GERMAN.practice(ME),
-    "de-pair": GERMAN.pair(ME, pair(ALICE, BELLA, Answer.A_AT_LEAST_B, "weil", 4), undo="/p/token/pair/6"),
-    "de-why": GERMAN.why(ME, pair(ALICE, BELLA, Answer.A_AT_LEAST_B, "weil", 4)),
-    "de-review": GERMAN.review(ME, OPEN),
-    "de-closing": GERMAN.closing(ME),
-    "de-thanks": GERMAN.thanks(ME, Receipt("FW-7K3M-92QD", 50, datetime(2026, 3, 9, 14, 5, tzinfo=UTC))),
-    "de-withdraw": GERMAN.withdraw(ME),
-    "ar-pair": ARABIC.pair(ME, pair(ODD, BELLA, Answer.A_AT_LEAST_B), undo="/p/token/pair/6"),
-    "message": PLAIN.message(heading="This page does not exist", text="Check the link.", back=f"{PREFIX}/"),
+    "whose-device": PLAIN.render("whose_device", resume=Resume(ME.path, "c", "s"), way_here=""),
+    "id-taken": PLAIN.render("id_taken", start_key="s", csrf="c", panel="Prolific", left=False, way_here=""),
+    "id-taken-left": PLAIN.render("id_taken", start_key="s", csrf="c", panel="Prolific", left=True, way_here=""),
+    "id-vouched-for": PLAIN.render("id_taken", start_key="s", csrf=None, panel="Prolific", left=False, way_here=""),
+    "not-open": PLAIN.render(
+        "not_open", None, closed=False, here=f"{PREFIX}/", resume=Resume(ME.path, "c", "s"), sent=None
+    ),
+    "closed": PLAIN.render(
+        "not_open", None, closed=True, here=f"{PREFIX}/", resume=Resume(ME.path, "c", "s"), sent=None
+    ),
+    "no-place": PLAIN.render("screened_out", ME, full=True),
+    "declined": PLAIN.render("declined"),
+    "withdrawn": PLAIN.render("withdrawn"),
+    "task": PLAIN.render("task", ME),
+    "check": PLAIN.render("check", ME, tries=0),
+    "check-again": PLAIN.render(
+        "check", ME, tries=1, problem="Not right yet", wrong=["order"], chosen={"order": "same"}
+    ),
+    "practice": FULL.render("practice", ME),
+    "practice-pressed": FULL.render("practice", ME, pressed=Answer.A_AT_LEAST_B),
+    "pair": PLAIN.render("pair", ME, pair=pair(), undo="/p/token/pair/6"),
+    "pair-simulated": study(simulated=True).render("pair", ME, pair=pair(), undo="/p/token/pair/6"),
+    "pair-two": study(answers="two").render("pair", ME, pair=pair(ALICE, BELLA, Answer.SAME)),
+    "pair-full": FULL.render(
+        "pair", ME, pair=pair(ALICE, BELLA, Answer.A_AT_LEAST_B, "because", 4), undo="/p/token/pair/6"
+    ),
+    "why": FULL.render("why", ME, pair=pair(ALICE, BELLA, Answer.A_AT_LEAST_B, "because", 4)),
+    "pair-problem": FULL.render("pair", ME, pair=pair(), problem="Choose an answer"),
+    "pair-odd": LONG.render("pair", ME, pair=pair(ODD, ODD[::-1]), problem="Too long"),
+    "review": PLAIN.render("review", ME, pairs=ALL),
+    "review-open": PLAIN.render("review", ME, pairs=OPEN, problem="One pair is open"),
+    "closing": PLAIN.render("closing", ME),
+    "thanks": PLAIN.render("thanks", ME, receipt=Receipt("FW-7K3M-92QD", 50, datetime(2026, 3, 9, 14, 5, tzinfo=UTC))),
+    "withdraw": PLAIN.render("withdraw", ME),
+    "de-consent": GERMAN.render("consent", start_key="s", csrf="c", resume=Resume(ME.path), problem="Bitte wählen"),
+    "de-task": GERMAN.render("task", ME),
+    "de-check": GERMAN.render("check", ME, tries=1, problem="Noch nicht", wrong=["order"], chosen={"order": "same"}),
+    "de-practice": GERMAN.render("practice", ME),
+    "de-pair": GERMAN.render(
+        "pair", ME, pair=pair(ALICE, BELLA, Answer.A_AT_LEAST_B, "weil", 4), undo="/p/token/pair/6"
+    ),
+    "de-why": GERMAN.render("why", ME, pair=pair(ALICE, BELLA, Answer.A_AT_LEAST_B, "weil", 4)),
+    "de-review": GERMAN.render("review", ME, pairs=OPEN),
+    "de-closing": GERMAN.render("closing", ME),
+    "de-thanks": GERMAN.render(
+        "thanks", ME, receipt=Receipt("FW-7K3M-92QD", 50, datetime(2026, 3, 9, 14, 5, tzinfo=UTC))
+    ),
+    "de-withdraw": GERMAN.render("withdraw", ME),
+    "ar-pair": ARABIC.render("pair", ME, pair=pair(ODD, BELLA, Answer.A_AT_LEAST_B), undo="/p/token/pair/6"),
+    "message": PLAIN.render("message", heading="This page does not exist", text="Check the link.", back=f"{PREFIX}/"),
 }
 POINTS = [Option(0.0, 0.44, 120, 0), Option(0.02, 0.38, 96, 24), Option(0.1, 0.33, 60, 60)]
 OPTIONS = options_of(POINTS, language("en"), {0: 1})
@@ -198,38 +211,42 @@ AGAIN = [
     PairAgain(9, replace(_LAST, number=2), Answer.SAME),
 ]
 GALLERY |= {
-    "pair-tiers": study(**TIERS, mark_differences=True).pair(ME, pair(ALICE, BELLA)),
-    "task-tiers": study(**TIERS).task(ME),
-    "de-pair-tiers": study(languages=["de"], **TIERS).pair(ME, pair(ALICE, BELLA)),
-    "pair-amount": study(**AMOUNT).pair(ME, pair(ALICE, BELLA)),
-    "task-amount": study(languages=["de"], **AMOUNT).task(ME),
-    "second-look": study(second_look=True).second_look(ME, TOGETHER[1:2]),
-    "second-look-full": FULL.second_look(ME, TOGETHER, saved="31", kept=True),
-    "de-second-look": GERMAN.second_look(ME, TOGETHER, saved="40"),
-    "ar-second-look": ARABIC.second_look(ME, TOGETHER),
-    "pair-again": PLAIN.pair(ME, pair(ALICE, BELLA, Answer.SAME), again=True),
-    "second-round": study(deliberation={"on": True}, design={"fixed": 5}).second_round(ME, AGAIN),
-    "second-round-end": PLAIN.second_round(ME, AGAIN[:1], done=True),
-    "second-round-pair": PLAIN.pair_again(ME, AGAIN[0]),
-    "second-round-problem": FULL.pair_again(ME, AGAIN[1], reported=True, problem="Choose one of the answers"),
-    "de-second-round-pair": GERMAN.pair_again(ME, AGAIN[0]),
-    "ar-second-round-pair": ARABIC.pair_again(ME, AGAIN[0]),
-    "second-round-alone": PLAIN.pair_again(ME, replace(AGAIN[1], shows_others=False)),
-    "report-reason": PLAIN.report_reason(ME, 7, AGAIN[0].others[0].reasons[0]),
-    "round-over": PLAIN.round_over(None, way_on="", resume=None, sent=False),
-    "own-round-over": PLAIN.round_over(ME, way_on="closing", resume=None, sent=True),
-    "thanks-second-round": PLAIN.thanks(
-        ME, Receipt("FW-7K3M-92QD", 50, datetime(2026, 3, 9, 14, 5, tzinfo=UTC)), second_round="now"
+    "pair-tiers": study(**TIERS, mark_differences=True).render("pair", ME, pair=pair(ALICE, BELLA)),
+    "task-tiers": study(**TIERS).render("task", ME),
+    "de-pair-tiers": study(languages=["de"], **TIERS).render("pair", ME, pair=pair(ALICE, BELLA)),
+    "pair-amount": study(**AMOUNT).render("pair", ME, pair=pair(ALICE, BELLA)),
+    "task-amount": study(languages=["de"], **AMOUNT).render("task", ME),
+    "second-look": study(second_look=True).render("second_look", ME, groups=TOGETHER[1:2]),
+    "second-look-full": FULL.render("second_look", ME, groups=TOGETHER, saved="31", kept=True),
+    "de-second-look": GERMAN.render("second_look", ME, groups=TOGETHER, saved="40"),
+    "ar-second-look": ARABIC.render("second_look", ME, groups=TOGETHER),
+    "pair-again": PLAIN.render("pair", ME, pair=pair(ALICE, BELLA, Answer.SAME), again=True),
+    "second-round": study(deliberation={"on": True}, design={"fixed": 5}).render("second_round", ME, pairs=AGAIN),
+    "second-round-end": PLAIN.render("second_round", ME, pairs=AGAIN[:1], done=True),
+    "second-round-pair": PLAIN.render("pair_again", ME, second=AGAIN[0]),
+    "second-round-problem": FULL.render(
+        "pair_again", ME, second=AGAIN[1], reported=True, problem="Choose one of the answers"
     ),
-    "review-second-look": study(second_look=True).review(ME, ALL),
-    "closing-again": PLAIN.closing(ME, again=True),
-    "vote": PLAIN.vote(ME, VoteView(1, Rule.CONDORCET, OPTIONS)),
-    "vote-approval": GERMAN.vote(ME, VoteView(1, Rule.APPROVAL, OPTIONS, saved=True)),
-    "ar-vote": ARABIC.vote(ME, VoteView(1, Rule.BORDA, OPTIONS, "Look again")),
-    "questions": PLAIN.questions(ME, [AskedQuestion(one) for one in QUESTIONS]),
-    "questions-problem": PLAIN.questions(ME, [AskedQuestion(one, ("1",), "Look again") for one in QUESTIONS]),
-    "de-questions": GERMAN.questions(ME, [AskedQuestion(one) for one in QUESTIONS], after=True),
-    "ar-questions": ARABIC.questions(ME, [AskedQuestion(one, ("2",)) for one in QUESTIONS], after=True),
+    "de-second-round-pair": GERMAN.render("pair_again", ME, second=AGAIN[0]),
+    "ar-second-round-pair": ARABIC.render("pair_again", ME, second=AGAIN[0]),
+    "second-round-alone": PLAIN.render("pair_again", ME, second=replace(AGAIN[1], shows_others=False)),
+    "report-reason": PLAIN.render("report_reason", ME, position=7, reason=AGAIN[0].others[0].reasons[0]),
+    "round-over": PLAIN.render("round_over", None, way_on="", resume=None, sent=False),
+    "own-round-over": PLAIN.render("round_over", ME, way_on="closing", resume=None, sent=True),
+    "thanks-second-round": PLAIN.render(
+        "thanks", ME, receipt=Receipt("FW-7K3M-92QD", 50, datetime(2026, 3, 9, 14, 5, tzinfo=UTC)), second_round="now"
+    ),
+    "review-second-look": study(second_look=True).render("review", ME, pairs=ALL),
+    "closing-again": PLAIN.render("closing", ME, again=True),
+    "vote": PLAIN.render("vote", ME, vote=VoteView(1, Rule.CONDORCET, OPTIONS)),
+    "vote-approval": GERMAN.render("vote", ME, vote=VoteView(1, Rule.APPROVAL, OPTIONS, saved=True)),
+    "ar-vote": ARABIC.render("vote", ME, vote=VoteView(1, Rule.BORDA, OPTIONS), problem="Look again"),
+    "questions": PLAIN.render("questions", ME, asked=[AskedQuestion(one) for one in QUESTIONS]),
+    "questions-problem": PLAIN.render(
+        "questions", ME, asked=[AskedQuestion(one, ("1",), "Look again") for one in QUESTIONS]
+    ),
+    "de-questions": GERMAN.render("questions", ME, asked=[AskedQuestion(one) for one in QUESTIONS], after=True),
+    "ar-questions": ARABIC.render("questions", ME, asked=[AskedQuestion(one, ("2",)) for one in QUESTIONS], after=True),
 }
 # Two people with nine short columns, as on many forms of applicants, in any language; and "longer", where each word of
 # ours in German is two fifths longer still.
@@ -271,18 +288,18 @@ def nine_columns(code: str, decided: Mapping[str, Any] = MappingProxyType({})) -
     pages = Pages(StudySettings.model_validate(told), CONSENT, "", PREFIX, spoken=spoken)
     a, b = (Card("7", tuple(Row(label, both[side]) for label, both in SHORT.items())) for side in (0, 1))
     shown = Pair(7, 50, 6, a, b, key="the-key", nonce="the-nonce", stamp="the-stamp")
-    return pages.pair(ME, shown, undo=f"{ME.path}/pair/6")
+    return pages.render("pair", ME, pair=shown, undo=f"{ME.path}/pair/6")
 
 
 def many_columns() -> str:
     labels = [f"Column {number}" for number in range(60)]
     pages = study(columns=tuple(ShownColumn(name=label, label=label) for label in labels))
     someone = Card("7", tuple(Row(label, "a value") for label in labels))
-    return pages.pair(ME, Pair(7, 50, 6, someone, someone))
+    return pages.render("pair", ME, pair=Pair(7, 50, 6, someone, someone))
 
 
 STATIC = {f"{PREFIX}/static/{name}": file for name, file in read_static_files().items()}
-NEXT = PLAIN.pair(ME, pair(number=8), undo="/p/token/pair/6")
+NEXT = PLAIN.render("pair", ME, pair=pair(number=8), undo="/p/token/pair/6")
 
 
 class Visit:

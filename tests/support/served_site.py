@@ -9,7 +9,7 @@ from tests.support.operating import PASSWORD
 from tests.support.served import listening
 
 from fairwise.web.app import Site
-from fairwise.web.console.login import setup_key
+from fairwise.web.console.accounts import setup_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

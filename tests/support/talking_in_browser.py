@@ -12,7 +12,7 @@ from tests.support.served import browsing, listening, press
 from fairwise.study.new_study import new_study
 from fairwise.tables.files import PeopleFile
 from fairwise.web.app import Site
-from fairwise.web.console.login import setup_key
+from fairwise.web.console.accounts import setup_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -19,7 +19,7 @@ from fairwise.store.schema import participants
 from fairwise.store.store import snapshot
 from fairwise.study.recruitment import Keys
 from fairwise.web.app import Site
-from fairwise.web.console.login import setup_key
+from fairwise.web.console.accounts import setup_key
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 FAILING = {
     "before any page": ("/", "fairwise.web.app.Site._keep_up"),
-    "a page for participants": ("/", "fairwise.web.shared.pages.Pages.consent"),
-    "every page for participants": ("/", "fairwise.web.shared.pages.Pages._render"),
-    "the choice of a language": ("/", "fairwise.web.shared.language_choice.LanguageChoice._kept_or_preferred"),
+    "a page for participants": ("/", "fairwise.web.participant.base.ParticipantPages._page"),
+    "every page for participants": ("/", "fairwise.web.shared.pages.Pages.render"),
+    "the choice of a language": ("/", "fairwise.web.shared.requests.LanguageChoice.__call__"),
     "a page of the console": ("/admin/login", "fairwise.web.console.base.ConsolePages._page"),
     "every page of the console": ("/admin/login", "fairwise.web.console.base.Rendering.page"),
 }

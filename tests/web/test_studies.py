@@ -18,7 +18,7 @@ from fairwise.store import places
 from fairwise.store.errors import StoreUnavailable
 from fairwise.store.export import judgments
 from fairwise.store.logs import name_studies
-from fairwise.web.console.login import setup_key
+from fairwise.web.console.accounts import setup_key
 from fairwise.web.shared.monitoring import TOKEN
 
 if TYPE_CHECKING:
@@ -357,7 +357,7 @@ def test_lines_of_the_log_name_their_study(served: tuple[Studies, TestClient], m
     logger.addFilter(lambda record: lines.append(record.getMessage()) or True)  # type: ignore[func-returns-value]
     with pytest.raises(StoreUnavailable):
         studies.site("loans").host.store.change_now(lambda connection: connection.execute(sa.text("no statement")))
-    monkeypatch.setattr("fairwise.web.shared.pages.Pages._render", _broken)
+    monkeypatch.setattr("fairwise.web.shared.pages.Pages.render", _broken)
     client.get("/parole/")
     assert [line.partition(": ")[0] for line in lines] == ["loans", "parole"]
 

@@ -165,7 +165,7 @@ def _wait_until_there(address: str, server: subprocess.Popen[bytes], log: Path) 
 def _account(study: StudyFolder) -> str:
     """Make an owner's account for the console; return its password."""
     from fairwise.store.operators import add_operator
-    from fairwise.web.console.login import hashed
+    from fairwise.web.console.accounts import hashed
 
     password = secrets.token_urlsafe(12)
     owner = partial(add_operator, name=_NAME, password_hash=hashed(password), role="owner", at=datetime.now(UTC))

@@ -240,7 +240,7 @@ def reset(
     fairwise study operator reset my-study Ada --url https://study.example.org
     """
     from fairwise.store import operators
-    from fairwise.web.console.login import no_password
+    from fairwise.web.console.accounts import no_password
 
     password = no_password()
 
@@ -275,7 +275,7 @@ def add(
     """
     from fairwise.store import operators
     from fairwise.store.errors import NameTaken
-    from fairwise.web.console.login import no_password
+    from fairwise.web.console.accounts import no_password
 
     password, now, role, stripped = no_password(), datetime.now(UTC), "viewer" if viewer else "owner", name.strip()
     if not 1 <= len(stripped) <= operators.LONGEST_NAME or not stripped.isprintable():
@@ -307,8 +307,8 @@ def _print_link(
     """Make the change, clear what was counted for the name, and print the link."""
     from fairwise.study.folder import SECRET, read_secret
     from fairwise.study.recruitment import Keys
-    from fairwise.web.console.login import RESET_HOURS, reset_key
-    from fairwise.web.shared.attempts import Attempts
+    from fairwise.web.console.accounts import RESET_HOURS, reset_key
+    from fairwise.web.shared.security import Attempts
 
     base, keys = base_address(url), Keys(read_secret(folder / SECRET))
     none = "nobody has served this study yet, so there are no accounts"

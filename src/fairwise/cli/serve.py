@@ -59,7 +59,7 @@ def serve(
         workers=workers,
         prefix=prefix,
         announce=note,
-        beside=nullcontext() if no_jobs else jobs_beside(folder, where, dask, several=several),
+        background=nullcontext() if no_jobs else jobs_beside(folder, where, dask, several=several),
         several=several,
     )
 

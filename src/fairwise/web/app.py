@@ -1,4 +1,4 @@
-"""One address for participants and operators: the study at ``/``, the console at ``/admin``."""
+"""The web app: one site of participants' pages at ``/`` and the console at ``/admin``."""
 
 from __future__ import annotations
 
@@ -6,18 +6,24 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 
+from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from fairwise.languages import marked
+from fairwise.store import operators
 from fairwise.store.errors import (
     AlreadyFinished,
     NotAllowed,
@@ -31,54 +37,49 @@ from fairwise.store.errors import (
 )
 from fairwise.store.housekeeping import Housekeeper
 from fairwise.store.logs import NO_ROOM, FailedWrites, with_log_lines
-from fairwise.study.texts import marked
-from fairwise.web.console.base import ConsolePages
-from fairwise.web.console.deliberation import DeliberationPages
-from fairwise.web.console.downloads import DownloadPages
+from fairwise.web.console.accounts import AccountPages, LoginPages, TrailPages
+from fairwise.web.console.base import (
+    COOKIE,
+    LANGUAGE_COOKIE,
+    REFUSALS,
+    REFUSED_OTHERWISE,
+    ConsolePages,
+    Rendering,
+    console_language,
+    languages,
+)
 from fairwise.web.console.fits import FitPages
-from fairwise.web.console.help import HelpPages
-from fairwise.web.console.login import AccountPages, LoginPages
-from fairwise.web.console.overview import OverviewPages
-from fairwise.web.console.participants import OneParticipantPages, ParticipantsPages
+from fairwise.web.console.overview import HelpPages, OverviewPages
+from fairwise.web.console.participants import DownloadPages, OneParticipantPages, ParticipantsPages
 from fairwise.web.console.recruitment import RecruitmentPages
-from fairwise.web.console.rendering import LANGUAGE_COOKIE, REFUSALS, REFUSED_OTHERWISE, Rendering, languages
-from fairwise.web.console.reports import ReportPages, public_report_route
-from fairwise.web.console.results import ResultPages
-from fairwise.web.console.study_pages import StudyPages
+from fairwise.web.console.results import ReportPages, ResultPages, VotingPages, public_report_route
+from fairwise.web.console.second_round import DeliberationPages, TalkingRoomPages
+from fairwise.web.console.study_pages import END, NOTICE, StudyPages, TrialPages
 from fairwise.web.console.study_wizard import StudyWizardPages
-from fairwise.web.console.talking import TalkingRoomPages
-from fairwise.web.console.trail import TrailPages
-from fairwise.web.console.trial import TrialPages
-from fairwise.web.console.votes import VotePages as ConsoleVotePages
 from fairwise.web.participant.answering import answering
 from fairwise.web.participant.base import Services
 from fairwise.web.participant.consent import ConsentPages
-from fairwise.web.participant.onboarding import OnboardingPages
+from fairwise.web.participant.onboarding import OnboardingPages, QuestionPages, SecondLookPages
 from fairwise.web.participant.pairs import PairPages
-from fairwise.web.participant.questions import QuestionPages
 from fairwise.web.participant.result import OwnResultPages, VotePages
-from fairwise.web.participant.second_look import SecondLookPages
-from fairwise.web.participant.second_round import SecondRoundPages
-from fairwise.web.participant.talking import TalkingPages
+from fairwise.web.participant.rounds import SecondRoundPages, TalkingPages
 from fairwise.web.shared import monitoring
-from fairwise.web.shared.host import Host
-from fairwise.web.shared.language_choice import LanguageChoice, language_of
+from fairwise.web.shared.host import PATH, Host, Trials
 from fairwise.web.shared.monitoring import health_routes
 from fairwise.web.shared.pages import pages_of
-from fairwise.web.shared.routing import application, static_route
-from fairwise.web.shared.security import Reply, StartPage, plain_page
-from fairwise.web.trial_site import TrialSite
+from fairwise.web.shared.requests import LanguageChoice, application, static_route, visitor_language
+from fairwise.web.shared.security import Reply, StartPage, cookie_of, plain_page
 
 _log = logging.getLogger("fairwise")
 _PATIENCE_SECONDS = 1.0
-"""So long a request waits to be answered by the study as it is now; then by the study as it was."""
+"""Time limit for learning whether the study was changed; then it is served as it was."""
 
 _AT_ONCE = ("/healthz", "/health", "/readyz", monitoring.PATH)  # whatever is slow, these say so
 _FAILED = plain_page("Something went wrong", "Nothing that was saved is lost. Go back and try again.", 500)
 
 
 class Site:
-    """Hands each request to the study as it is now, or to the console."""
+    """Hand each request to the study as it is now, or to the console."""
 
     def __init__(self, path: Path, database: str | Path, prefix: str = "", start_page: StartPage | None = None) -> None:
         self._place = (path, database, prefix, start_page)
@@ -102,7 +103,7 @@ class Site:
 
     @property
     def services(self) -> Services:
-        """Those of the study as it is served now."""
+        """Services of the study as it is served now."""
         if self._services is None:
             raise RuntimeError("there is no study yet")
         return self._services
@@ -111,33 +112,30 @@ class Site:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
             return
-        if scope["type"] != "http":
-            await self._app(scope)(scope, receive, send)
-            return
-        reply = Reply(send)
+        reply, start, app = Reply(send), time.perf_counter(), None
+        path: str = scope.get("path", "")
         try:
-            await self._answer(scope, receive, reply.send)
+            if path not in _AT_ONCE and not path.startswith("/static/"):
+                await self._keep_up()
+            if path == monitoring.PATH:
+                page = await self.metrics.page(scope, self.host.store)
+                await page(scope, receive, reply.send)
+                return
+            app = self._app(path)
+            await app(scope, receive, reply.send)
         except Exception:
             if reply.begun:
                 raise
             _log.exception("A request failed")  # without its address, which is a key
             await _FAILED(scope, receive, reply.send)
+        finally:
+            if app is not None and scope["type"] == "http":
+                self.metrics.count(app, scope, reply.status, time.perf_counter() - start)
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        path: str = scope.get("path", "")
-        if path not in _AT_ONCE and not path.startswith("/static/"):
-            await self._keep_up()
-        if path == monitoring.PATH:
-            await (await self.metrics.page(scope, self.host.store))(scope, receive, send)
-        else:
-            await self.metrics.measure(self._app(scope), scope, receive, send)
-
-    def _app(self, scope: Scope) -> ASGIApp:
-        path: str = scope.get("path", "")
-        if TrialSite.is_for(path):
-            app: ASGIApp | None = self._trials
-        else:
-            app = self._console if path == "/admin" or path.startswith("/admin/") else self._study
+    def _app(self, path: str) -> ASGIApp:
+        app: ASGIApp | None = self._study
+        if path == "/admin" or path.startswith("/admin/"):
+            app = self._trials if TrialSite.is_for(path) else self._console
         assert app is not None
         return app
 
@@ -205,7 +203,7 @@ class Site:
                 refreshed.cancel()  # only the waiting: what is under way goes on
 
     def _refresh(self) -> None:
-        """Never fails: what was known is served on, and whoever needs the database is told so by the page they want."""
+        """Look for changes and never fail: the study is served as it was, and pages that need the database say so."""
         try:
             if self.host.refresh():
                 before = self._services
@@ -220,7 +218,7 @@ class Site:
             self._complaint = ""
 
     def _complain(self, what: str) -> None:
-        """Once, and not every second."""
+        """Log a problem once, and not every second."""
         if what != self._complaint:
             self._complaint = what
             _log.error("%s", what)
@@ -237,7 +235,7 @@ class Site:
 
 
 def _nothing_yet(host: Host) -> Starlette:
-    """What everyone sees before there is a study."""
+    """Return the app that everyone sees before there is a study."""
     rendering = Rendering(host.prefix, host.start_page)
 
     def page(_scope: Scope, status: int) -> Response:
@@ -293,17 +291,17 @@ def participant_app(services: Services) -> Starlette:
 
     def message(scope: Scope, status: int) -> Response:
         heading, text = _PARTICIPANTS_READ.get(status, _PARTICIPANTS_READ_OTHERWISE)
-        pages = services.pages[language_of(scope)]
+        pages = services.pages[visitor_language(scope)]
         # To where they are, made anew; a link that leads nowhere must not lead to itself.
         own = re.match(r"/p/[^/]+", scope["path"]) if status != HTTPStatus.NOT_FOUND else None
         back = f"{prefix}{own[0] if own else '/'}"
-        html = pages.message(heading=pages.translate(heading), text=pages.translate(text), back=back)
+        html = pages.render("message", heading=pages.translate(heading), text=pages.translate(text), back=back)
         return HTMLResponse(html, status)
 
     async def elsewhere(request: Request, error: Exception) -> Response:
-        """To where they are: this was an old page, or a stage that they have left behind."""
-        look_again = isinstance(error, NotShownAgain) and not services.study.settings.deliberation.on
-        path = "/second-look?kept" if look_again else ""
+        """Redirect from an old page, or a past stage, to where the participant is."""
+        is_unchanged_answer = isinstance(error, NotShownAgain) and not services.study.settings.deliberation.on
+        path = "/second-look?kept" if is_unchanged_answer else ""
         return RedirectResponse(f"{prefix}/p/{request.path_params['token']}{path}", 303)
 
     async def not_open(request: Request, _error: Exception) -> Response:
@@ -340,7 +338,7 @@ ALL_PAGES: tuple[type[ConsolePages], ...] = (
     FitPages,
     ReportPages,
     ResultPages,
-    ConsoleVotePages,
+    VotingPages,
     TrailPages,
     HelpPages,
 )
@@ -352,7 +350,7 @@ def create_console(host: Host) -> Starlette:
 
     def message(scope: Scope, status: int) -> Response:
         heading, text = REFUSALS.get(status, REFUSED_OTHERWISE)
-        code = language_of(scope)
+        code = visitor_language(scope)
         html = rendering.page(
             "message", code, operator=None, csrf="", here="", study=host.study, done=None, heading=heading, text=text
         )
@@ -377,3 +375,79 @@ def create_console(host: Host) -> Starlette:
         scripts_may_ask=True,
         larger={route.path: route.most_bytes for pages in ALL_PAGES for route in pages.routes if route.most_bytes},
     )
+
+
+@dataclass(frozen=True)
+class OpenTrial:
+    """A trial as this process serves it."""
+
+    link: str
+    """Address of its participant; every trial has another."""
+
+    services: Services
+    app: ASGIApp
+
+    def close(self) -> None:
+        self.services.answering.close()
+        self.services.host.close()
+
+
+class TrialSite:
+    """Everything under ``/admin/try/NAME/``. Trials are opened when somebody comes, and closed when they are gone."""
+
+    def __init__(self, host: Host, make_app: Callable[[Services], ASGIApp]) -> None:
+        self._host, self._make_app = host, make_app
+        self._trials = Trials(host.path, host.keys, host.prefix)
+        self._open: dict[str, OpenTrial] = {}
+        self._opening = asyncio.Lock()
+
+    @staticmethod
+    def is_for(path: str) -> bool:
+        """Whether an address is one of a trial's own pages."""
+        return path.startswith(f"{PATH}/") and "/" in path.removeprefix(f"{PATH}/")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        name, _, rest = scope["path"].removeprefix(f"{PATH}/").partition("/")
+        token_hash = self._host.keys.hashed(cookie_of(HTTPConnection(scope), COOKIE) or "")
+        who = await self._host.store.read(partial(operators.operator_of, token_hash=token_hash, at=datetime.now(UTC)))
+        trial = None
+        if who is not None and self._trials.name_of(who) == name:
+            async with self._opening:
+                trial = await asyncio.to_thread(self._trial, name)
+        if trial is None:
+            await RedirectResponse(f"{self._host.prefix}{PATH}", 303)(scope, receive, send)
+            return
+        path = f"/{rest}"
+        await trial.app({**scope, "path": path, "raw_path": path.encode()}, receive, send)
+
+    def close(self) -> None:
+        for trial in self._open.values():
+            trial.close()
+        self._open.clear()
+
+    def _trial(self, name: str) -> OpenTrial | None:
+        link, trial = self._trials.link(name), self._open.get(name)
+        if trial is not None and trial.link != link:
+            self._open.pop(name).close()
+            trial = None
+        if trial is None and link is not None:
+            trial = self._open[name] = self._opened(name, link)
+        return trial
+
+    def _opened(self, name: str, link: str) -> OpenTrial:
+        host = self._trials.open(name)
+        assert host.study is not None
+        study = replace(host.study, tried_arm=self._trials.arm(name))
+        services = Services(
+            host,
+            study,
+            pages_of(study, host.prefix, self._notice),
+            answering(study, host.store, host.database),
+            Housekeeper(lambda: host.study, host.store, host.database),
+        )
+        return OpenTrial(link, services, self._make_app(services))
+
+    def _notice(self, code: str) -> Markup:
+        """Return the notice at the top of every page of a trial."""
+        translate = console_language(code).translate
+        return Markup('{} <a href="{}">{}</a>').format(translate(NOTICE), f"{self._host.prefix}{PATH}", translate(END))

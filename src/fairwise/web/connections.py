@@ -16,8 +16,7 @@ from uvicorn import Config
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from fairwise.web.shared.attempts import network
-from fairwise.web.shared.security import plain_page
+from fairwise.web.shared.security import network, plain_page
 
 HEADER_SECONDS = 15.0
 """Time limit for the head of a request."""

@@ -31,7 +31,7 @@ from fairwise.store.places import (
 )
 from fairwise.web.app import Site
 from fairwise.web.connections import MOST_CONNECTIONS, Connection, LimitConnections
-from fairwise.web.console.login import setup_key
+from fairwise.web.console.accounts import setup_key
 from fairwise.web.shared.host import Host
 from fairwise.web.studies import Studies
 
@@ -44,13 +44,13 @@ _FOLDER, _DATABASE, _PREFIX = "FAIRWISE_STUDY", "FAIRWISE_DATABASE", "FAIRWISE_P
 _SEVERAL = "FAIRWISE_SEVERAL"
 _PARENT = "FAIRWISE_WORKERS_OF"
 _BACKLOG = 2048
-_FILES_BESIDE = 500
+_OTHER_FILES = 500
 _GRACE_SECONDS = 3
 """Time that requests under way have when the server is told to stop; then they and their programs are ended."""
 
 
 def app_from_environment() -> Site | Studies:
-    """What each worker process runs; the parent says by the environment which study it is, or which folder of them."""
+    """Return the app of a worker process; the parent passes the study or folder in the environment."""
     name_studies("fairwise")  # before what is told twice is kept back: what two studies say is not the same
     limit_log()
     # That somebody sent a broken form is no news for the log, which anyone could fill like that.
@@ -79,7 +79,7 @@ def run_server(
     workers: int,
     prefix: str,
     announce: Callable[[str], None],
-    beside: AbstractContextManager[object],
+    background: AbstractContextManager[object],
     several: bool = False,
 ) -> None:
     """Serve a folder, with a study in it or not yet, until told to stop; requests under way are finished.
@@ -97,21 +97,21 @@ def run_server(
     os.environ.pop(_DATABASE, None)  # the database is what was asked for here, and nothing that was there before
     if database is not None:
         os.environ[_DATABASE] = database
-    _may_open(MOST_CONNECTIONS + _FILES_BESIDE)
+    _may_open(MOST_CONNECTIONS + _OTHER_FILES)
     with _listening(host, port) as listener:
-        taken = listener.getsockname()[1]
+        own_port = listener.getsockname()[1]
         address = f"[{host}]" if ":" in host else host
         if several:
-            _announce_several(folder, database, f"http://{address}:{taken}", prefix, announce)
+            _announce_several(folder, database, f"http://{address}:{own_port}", prefix, announce)
         else:
-            _announce(folder, database_of(folder, database), f"http://{address}:{taken}", prefix, announce)
+            _announce(folder, database_of(folder, database), f"http://{address}:{own_port}", prefix, announce)
         config = uvicorn.Config(
             "fairwise.web.server:limited_app",
             factory=True,
             http=Connection,  # type: ignore[arg-type]  # asyncio takes either kind of protocol
             ws="none",  # which would have limits of its own, or none
             host=host,
-            port=taken,
+            port=own_port,
             workers=workers,
             access_log=False,  # addresses of pages are keys, and participants' own addresses nobody's business
             log_level="warning",
@@ -120,7 +120,7 @@ def run_server(
             backlog=_BACKLOG,
             timeout_graceful_shutdown=_GRACE_SECONDS,
         )
-        with beside:
+        with background:
             _run(config, listener)
 
 
@@ -146,7 +146,7 @@ def _end_with(parent: int) -> None:
 
 
 def _may_open(files: int) -> None:
-    """As many files at once as there may be connections, as far as the system allows; its own number is often 1024."""
+    """Allow a file for every connection, as far as the system permits; its default is often 1024."""
     if resource is None:
         return
     now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -156,7 +156,7 @@ def _may_open(files: int) -> None:
 
 
 def _refuse_other_folders(folder: Path) -> None:
-    """A folder that is not ours is not to be filled with our files."""
+    """Refuse a folder that holds other things."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: is a file; a study is a folder")
     if not folder.exists() and not folder.resolve().parent.is_dir():
@@ -191,12 +191,12 @@ def _announce_several(
 ) -> None:
     """Say where each study is; an empty folder is one to be made in the console, and has a secret from now on."""
     server = _announce_address(server, prefix, announce)
-    found = find_places(folder, database)
+    existing = find_places(folder, database)
     new = [
         path for path in sorted(folder.iterdir()) if is_address(path.name) and path.is_dir() and not any(path.iterdir())
     ]
-    places = {path.name: Place(path.name, path, database_for(path, database)) for path in new} | dict(found.studies)
-    for name, why in found.refused.items():
+    places = {path.name: Place(path.name, path, database_for(path, database)) for path in new} | dict(existing.studies)
+    for name, why in existing.refused.items():
         announce(f"{name}: cannot be served: {why}")
     for name, place in sorted(places.items()):
 
@@ -205,7 +205,7 @@ def _announce_several(
 
         announce_study(f"{server}{prefix}/{name}/")
         try:
-            _announce(place.path, place.database, server, f"{prefix}/{name}", announce_study, address_is_known=True)
+            _announce(place.path, place.database, server, f"{prefix}/{name}", announce_study, is_announced=True)
         except (InputError, OSError) as error:
             announce_study(f"cannot be served: {' '.join(str(error).split())}")
     if not places:
@@ -213,7 +213,7 @@ def _announce_several(
 
 
 def _announce_address(server: str, prefix: str, announce: Callable[[str], None]) -> str:
-    """Say it, and return what addresses begin with for those who use them."""
+    """Announce the address, and return the beginning of public addresses."""
     if prefix:
         announce(f"For a proxy that shows {server}/ under {prefix}/ (Ctrl-C stops)")
         return "https://…"
@@ -228,7 +228,7 @@ def _announce(
     prefix: str,
     announce: Callable[[str], None],
     *,
-    address_is_known: bool = False,
+    is_announced: bool = False,
 ) -> None:
     """Say where everything is, once it is known that it can be opened."""
     opened = Host(folder, database, prefix)
@@ -239,7 +239,7 @@ def _announce(
         opened.close()
     for missing in () if study is None else study.unfinished:
         announce(f"To be filled in before anyone is asked: {missing}")
-    if not address_is_known:
+    if not is_announced:
         server = _announce_address(server, prefix, announce)
     if study is None:
         announce("There is no study yet; one is made in the console.")

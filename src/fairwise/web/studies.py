@@ -1,7 +1,7 @@
-"""Several studies on one server: each at an address of its own, with its own database, operators, secret and cookies.
+"""A server with several studies, each at its own address with its own database, operators and cookies.
 
-``/NAME/…`` is the site of the study in the folder ``NAME``, as if a proxy showed it under that prefix. What is not of
-one study is here: a start page, and what those ask who watch the server.
+``/NAME/…`` is the site of the study in the folder ``NAME``, as if a proxy showed it under that prefix. The server
+itself has a start page and the addresses for monitoring.
 """
 
 from __future__ import annotations
@@ -26,16 +26,15 @@ from fairwise.store.logs import log_lines_of
 from fairwise.store.operators import has_owner
 from fairwise.store.places import Place, Places, find_places, is_address, is_settled, last_change
 from fairwise.web.app import Site
-from fairwise.web.console.listing import Listing, listed
-from fairwise.web.console.rendering import LANGUAGE_COOKIE, languages
+from fairwise.web.console.base import LANGUAGE_COOKIE, languages
+from fairwise.web.console.overview import Listing, listed
 from fairwise.web.shared import monitoring
-from fairwise.web.shared.language_choice import LanguageChoice
-from fairwise.web.shared.routing import application, static_route
+from fairwise.web.shared.requests import LanguageChoice, application, static_route
 from fairwise.web.shared.security import StartPage, plain_page
 
 _log = logging.getLogger("fairwise")
 LOOKING_SECONDS = 2.0
-"""So often the folder is looked at: for new studies, and for those that are gone or whole again."""
+"""Interval of looking for new, removed and repaired studies."""
 
 _TRYING_SECONDS = 30.0
 """A study that could not be opened is tried again so often, and when something in its folder changes."""
@@ -58,7 +57,7 @@ class Served:
 
 
 class Studies:
-    """Hands each request to the site of the study that its address names; studies may come and go meanwhile."""
+    """Hand each request to the site of the study in its address; studies may come and go."""
 
     def __init__(self, folder: Path, database: str | None, prefix: str = "") -> None:
         """`database` is an address with ``{name}`` in it, or None for a file in the folder of each study."""
@@ -66,7 +65,7 @@ class Studies:
         self._served: dict[str, Served] = {}
         self._complaints: dict[str, str] = {}
         self._failed: dict[str, tuple[float, float]] = {}
-        """Of studies that could not be opened: when they had last been changed, and when it was tried."""
+        """Times of the last change and the last try of studies that could not be opened."""
 
         self._server = self._server_pages()
 
@@ -126,26 +125,26 @@ class Studies:
     async def look(self, *, anew: bool = False) -> None:
         """Open studies that are new or whole again, and close those that are gone; `anew`: when the server starts."""
         try:
-            found = await asyncio.to_thread(find_places, self._folder, self._database)
+            places = await asyncio.to_thread(find_places, self._folder, self._database)
         except OSError as error:  # a disk that is away for a moment: what is open stays open
             self._complain(_FOLDER, f"{self._folder}: {error.strerror or error}")
             return
-        for name in [name for name in self._served if name not in found.studies]:
+        for name in [name for name in self._served if name not in places.studies]:
             await self._close(name)
             with log_lines_of(name):
                 _log.warning("Its folder is gone, and it is no longer served.")
-        self._forget_complaints(found)
-        for name, why in found.refused.items():
+        self._forget_complaints(places)
+        for name, why in places.refused.items():
             self._complain(name, why)
-        for place in found.studies.values():
+        for place in places.studies.values():
             if place.name not in self._served and (anew or await asyncio.to_thread(self._is_due, place)):
                 await self._open(place, is_new=not anew)
 
     def _is_due(self, place: Place) -> bool:
         """Whether to try a study: no longer being copied, and not as it was when it failed a moment ago."""
         changed, tried = self._failed.get(place.name, (0.0, -_TRYING_SECONDS))
-        again = time.monotonic() - tried >= _TRYING_SECONDS or last_change(place.path) != changed
-        return again and is_settled(place.path)
+        may_retry = time.monotonic() - tried >= _TRYING_SECONDS or last_change(place.path) != changed
+        return may_retry and is_settled(place.path)
 
     async def _open(self, place: Place, *, is_new: bool) -> None:
         start_page = StartPage(f"{self._prefix}/", place.name)
@@ -174,14 +173,18 @@ class Studies:
             await self._served.pop(name).life.aclose()
 
     def _complain(self, name: str, why: str) -> None:
-        """Once, and not every two seconds."""
+        """Log a problem once, and not every two seconds."""
         if self._complaints.get(name) != why:
             self._complaints[name] = why
             with log_lines_of(name):
                 _log.error("It cannot be served: %s", why)
 
-    def _forget_complaints(self, found: Places) -> None:
-        for name in [name for name in self._complaints if name not in found.studies and name not in found.refused]:
+    def _forget_complaints(self, listed_studies: Places) -> None:
+        for name in [
+            name
+            for name in self._complaints
+            if name not in listed_studies.studies and name not in listed_studies.refused
+        ]:
             del self._complaints[name]
             self._failed.pop(name, None)
 
@@ -191,8 +194,8 @@ class Studies:
         listing = Listing(self._prefix)
 
         async def start(request: Request) -> Response:
-            found = [await listed(served.site.host, request) for served in list(self._served.values())]
-            return listing.page(request.scope, [one for one in found if one is not None])
+            listed_studies = [await listed(served.site.host, request) for served in list(self._served.values())]
+            return listing.page(request.scope, [one for one in listed_studies if one is not None])
 
         async def metrics(request: Request) -> Response:
             sites = {name: (served.site.metrics, served.site.host.store) for name, served in self._served.items()}

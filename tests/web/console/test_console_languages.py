@@ -13,7 +13,7 @@ from tests.support.watching import take_part
 
 from fairwise.store.study_state import choose
 from fairwise.study.quality import TOO_FAST, Flag
-from fairwise.web.console.rendering import LANGUAGE_COOKIE, MENU, console_language, evidence, languages
+from fairwise.web.console.base import LANGUAGE_COOKIE, MENU, console_language, evidence, languages
 
 if TYPE_CHECKING:
     from pathlib import Path

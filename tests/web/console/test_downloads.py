@@ -15,7 +15,7 @@ from tests.support.watching import take_part
 from fairwise.archive.verify import verify_bundle
 from fairwise.store import recruitment
 from fairwise.study.recruitment import Keys
-from fairwise.web.console.downloads import FILES
+from fairwise.web.console.participants import FILES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -20,7 +20,7 @@ from fairwise.store.jobs import Job, all_jobs, end, take
 from fairwise.store.schema import events
 from fairwise.store.study_state import standing
 from fairwise.study.folder import OUTCOME
-from fairwise.web.console.fit_views import drawn
+from fairwise.web.console.fit_form import draw_figure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -466,14 +466,14 @@ def test_files_that_are_gone_are_missed_kindly(console: Operating) -> None:
 
 
 def test_every_answer_has_words() -> None:
-    from fairwise.web.console.fits import _SAID  # noqa: PLC0415
+    from fairwise.web.console.fits import _ANSWER_WORDS  # noqa: PLC0415
 
-    assert set(_SAID) == set(Answer)
+    assert set(_ANSWER_WORDS) == set(Answer)
 
 
 @pytest.mark.parametrize("etas", [[0.0], [0.0, 0.0], [0.0, 1e-7], [0.0, 0.013, 0.5]])
 def test_every_point_is_within_the_figure(etas: list[float]) -> None:
-    figure = drawn(etas, [0.3 - eta / 10 for eta in etas])
+    figure = draw_figure(etas, [0.3 - eta / 10 for eta in etas])
     for x, y in figure.spots:
         assert figure.left <= x <= figure.right
         assert figure.top <= y <= figure.bottom

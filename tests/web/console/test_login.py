@@ -14,8 +14,8 @@ from tests.support.operating import PASSWORD, Operating, operating
 from fairwise.store.operators import IDLE, LONGEST
 from fairwise.store.schema import events, sessions
 from fairwise.web.app import ALL_PAGES
+from fairwise.web.console.accounts import setup_key
 from fairwise.web.console.base import COOKIE, ConsoleRoute
-from fairwise.web.console.login import setup_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,11 +15,10 @@ import pytest
 
 from fairwise.errors import InputError
 from fairwise.store.fit_results import FrontierPoint
-from fairwise.web.console import model_facts, turns
-from fairwise.web.console.fit_views import aims_of, choices_of
-from fairwise.web.console.model_facts import person_fields, person_of, results_by_group
-from fairwise.web.console.turns import MOST_WAITING
-from fairwise.web.shared.forms import Form
+from fairwise.web.console import scoring
+from fairwise.web.console.fit_form import aims_of, choices_of
+from fairwise.web.console.scoring import MOST_WAITING, person_fields, person_of, results_by_group
+from fairwise.web.shared.requests import Form
 
 CURVE = [(0.0, 0.40), (0.02, 0.31), (0.05, 0.30), (0.1, 0.28), (0.2, 0.28)]
 POINTS = [FrontierPoint(eta, False, error, 0.5, 20 - k, k, ()) for k, (eta, error) in enumerate(CURVE)]
@@ -122,13 +121,13 @@ def test_one_process_at_a_time_scores_people(monkeypatch: pytest.MonkeyPatch) ->
         return Process()
 
     async def ask() -> list[Any]:
-        requests = (model_facts.score(Path("model.skops"), {}, {}, "1", "en") for _ in range(20))
+        requests = (scoring.score(Path("model.skops"), {}, {}, "1", "en") for _ in range(20))
         return await asyncio.gather(*requests, return_exceptions=True)
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", start)
     for _ in range(2):
         outcomes = asyncio.run(ask())
-        scores = [one.good for one in outcomes if isinstance(one, model_facts.Score)]
+        scores = [one.good for one in outcomes if isinstance(one, scoring.Score)]
         refusals = [str(one) for one in outcomes if isinstance(one, InputError)]
         assert (most, len(scores), set(scores)) == (1, MOST_WAITING, {0.25})
         assert len(refusals) == 16
@@ -154,7 +153,7 @@ def test_a_request_that_ends_ends_its_process(monkeypatch: pytest.MonkeyPatch, t
         return process
 
     async def ask() -> None:
-        task = asyncio.create_task(model_facts.score(tmp_path / "model.skops", {}, {}, "1", "en"))
+        task = asyncio.create_task(scoring.score(tmp_path / "model.skops", {}, {}, "1", "en"))
         await begun.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -187,11 +186,11 @@ def test_nobody_waits_longer_than_a_proxy_does(monkeypatch: pytest.MonkeyPatch) 
         return Process()
 
     async def ask() -> list[Any]:
-        requests = (model_facts.score(Path("model.skops"), {}, {}, "1", "en") for _ in range(MOST_WAITING))
+        requests = (scoring.score(Path("model.skops"), {}, {}, "1", "en") for _ in range(MOST_WAITING))
         return await asyncio.gather(*requests, return_exceptions=True)
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", start)
-    monkeypatch.setattr(turns, "LONGEST_SECONDS", 0.05)
+    monkeypatch.setattr(scoring, "LONGEST_SECONDS", 0.05)
     assert ["took too long" in str(one) for one in asyncio.run(ask())] == [True] * MOST_WAITING
     assert len(killed) <= 2, "whose time was over before their turn starts nothing"
 

@@ -23,8 +23,8 @@ from fairwise.study.recruitment import Keys
 from fairwise.web.console.overview import last_hour, whole_study
 from fairwise.web.console.participants import PAGE_SIZE, ParticipantFilter
 from fairwise.web.participant.base import COOKIE
-from fairwise.web.shared import watch
-from fairwise.web.shared.watch import LEFT_AFTER, Person
+from fairwise.web.shared import progress
+from fairwise.web.shared.progress import LEFT_AFTER, Person
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -85,7 +85,7 @@ def test_an_answer_is_seen_without_reading_all_others_again(console: Operating, 
         read.extend(ids)
         return answers_of(connection, ids)
 
-    monkeypatch.setattr(watch, "answers_of", noted)
+    monkeypatch.setattr(progress, "answers_of", noted)
     take_part(console, 3)
     console.site.host.watch.forget()
     assert tiles(console.get("/live").text)["Pairs answered"] == "9"
@@ -226,7 +226,7 @@ MANY = [person(number) for number in range(1, 121)]
 @pytest.mark.parametrize("sort", ["number", "state", "answered", "seconds", "last", "flags"])
 @pytest.mark.parametrize("order", ["up", "down"])
 def test_sorting_loses_nobody(sort: str, order: str) -> None:
-    found = wanted(f"sort={sort}&order={order}").among(MANY, {})
+    found = wanted(f"sort={sort}&order={order}").apply(MANY, {})
     assert sorted(one.number for one in found) == list(range(1, 121))
     key = {"number": lambda p: p.number, "answered": lambda p: p.answered, "last": lambda p: p.last_at}.get(sort)
     if key is not None:
@@ -246,8 +246,8 @@ def test_filters_find_those_and_only_those() -> None:
         "find=Zoe",
         "find=200",
     ):
-        assert wanted(query).among(people, {200: PersonalDetails("Zoe", "", "")}) == [flagged], query
-    assert flagged not in wanted("flag=none").among(people, {})
+        assert wanted(query).apply(people, {200: PersonalDetails("Zoe", "", "")}) == [flagged], query
+    assert flagged not in wanted("flag=none").apply(people, {})
     nonsense = "state=x&flag=y&came_by=z&sort=w&order=v&page=-3"
     assert wanted(nonsense) == ParticipantFilter()
     assert wanted("page=99999999999999").page == 1

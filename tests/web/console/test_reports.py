@@ -15,7 +15,7 @@ from fairwise.archive.backup import tables_of_backup
 from fairwise.store.fit_files import REPORTS, job_folder
 from fairwise.store.jobs import end, take
 from fairwise.store.schema import events, jobs, metadata, report_links
-from fairwise.web.console import reports
+from fairwise.web.console import results
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -76,7 +76,7 @@ def test_a_link_leads_to_the_report_and_to_nothing_else(console: Operating) -> N
     assert page.headers["x-robots-tag"] == "noindex, nofollow"
     assert page.headers["referrer-policy"] == "no-referrer"
     assert page.headers["cache-control"] == "no-store"
-    assert page.headers["content-security-policy"] == reports.REPORT_POLICY
+    assert page.headers["content-security-policy"] == results.REPORT_POLICY
     assert "set-cookie" not in page.headers
     assert console.client.get("/admin/fits/1").url.path == "/admin/login"
     assert console.client.get(f"{path}x").status_code == 404
@@ -145,7 +145,7 @@ def test_after_a_withdrawal_a_link_shows_nothing_until_the_report_is_new(console
 def test_nor_if_it_happens_while_the_report_is_read(
     console: Operating, monkeypatch: pytest.MonkeyPatch, happens: str
 ) -> None:
-    path, read = new_link(console), reports.read_report
+    path, read = new_link(console), results.read_report
     statement = {
         "withdrawal": sa.update(jobs).values(restarts=1),
         "revoked": sa.update(report_links).values(revoked_at=datetime.now(UTC)),
@@ -156,7 +156,7 @@ def test_nor_if_it_happens_while_the_report_is_read(
         change(console, statement)
         return html
 
-    monkeypatch.setattr(reports, "read_report", interrupted)
+    monkeypatch.setattr(results, "read_report", interrupted)
     assert read_by(console, path).status_code == 404
 
 

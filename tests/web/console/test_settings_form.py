@@ -13,10 +13,9 @@ from fairwise.study.recruitment import Relation
 from fairwise.study.settings import ShownColumn, StudySettings
 from fairwise.study.texts import available
 from fairwise.study.toml import SettingError
-from fairwise.web.console.section import SettingsSection
-from fairwise.web.console.settings_form import FormField, value_at
+from fairwise.web.console.settings_form import FormField, SettingsSection, value_at
 from fairwise.web.console.study_editor import sections_of
-from fairwise.web.shared.forms import Form
+from fairwise.web.shared.requests import Form
 
 NOWHERE = {"design.stratified", "design.strata", "columns.name", "columns.alt"}
 """Chosen when the study is made, and not changed in the console."""

@@ -16,7 +16,7 @@ from fairwise.simulation import draw_pairs, simulate_panel, simulate_second_roun
 from fairwise.store.export import SecondRound
 from fairwise.store.fit_files import EFFECTS, job_folder
 from fairwise.tables.output import json_text
-from fairwise.web.console.rendering import LANGUAGE_COOKIE
+from fairwise.web.console.base import LANGUAGE_COOKIE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

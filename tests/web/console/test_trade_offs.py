@@ -22,8 +22,8 @@ from fairwise.store.fit_files import FRONTIER, Fitted, job_folder
 from fairwise.store.fit_results import FrontierPoint, best_trade_offs
 from fairwise.store.votes import LEAST_OPTIONS, MOST_OPTIONS, Option, last_vote
 from fairwise.study.texts import language
-from fairwise.web.console.fit_views import aims_of
-from fairwise.web.shared.vote_views import options_of
+from fairwise.web.console.fit_form import aims_of
+from fairwise.web.shared.views import options_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fairwise.store.operators import Operator, note
-from fairwise.web.console import trail
-from fairwise.web.console.trail import ACTIONS
+from fairwise.web.console import accounts
+from fairwise.web.console.accounts import ACTIONS
 
 if TYPE_CHECKING:
     from tests.support.operating import Operating
@@ -54,7 +54,7 @@ def test_filters(console: Operating) -> None:
 
 
 def test_pages(console: Operating, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trail, "PAGE_SIZE", 2)
+    monkeypatch.setattr(accounts, "PAGE_SIZE", 2)
     assert "Page 1 of 2" in console.get("/trail").text
     assert "First account made" in console.get("/trail?page=2").text.partition("<tbody>")[2]
 

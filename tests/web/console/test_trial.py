@@ -23,8 +23,8 @@ from fairwise.study.recruitment import Recruitment, Relation
 from fairwise.study.settings import Stage, StudyState
 from fairwise.web.console import overview
 from fairwise.web.console.overview import Step, checklist
-from fairwise.web.console.trial import TRIED, TrialPages
-from fairwise.web.shared.trials import HOURS_KEPT
+from fairwise.web.console.study_pages import TRIED, TrialPages
+from fairwise.web.shared.host import HOURS_KEPT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,9 +15,9 @@ import pytest
 from tests.support.operating import Operating, operating
 from tests.support.study_making import CHOSEN, TABLE, csv, left, problem, send, uploaded
 
-from fairwise.web.console import file_form, uploads
 from fairwise.web.console import study_wizard as making
-from fairwise.web.console.turns import Turns
+from fairwise.web.console import uploads
+from fairwise.web.console.scoring import Turns
 from fairwise.web.console.uploads import HOURS_KEPT
 
 if TYPE_CHECKING:
@@ -229,7 +229,7 @@ def test_an_operator_has_two_uploads_and_a_study_so_many_bytes(
 def test_an_upload_that_newer_ones_replace_ends(plain_console: Operating, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two newer ones arrive while it is received."""
     made: list[str] = []
-    receive = file_form.receive_file
+    receive = uploads.receive_file
 
     async def slow(request: Any, into: Path, check: Any) -> str:
         called = await receive(request, into, check)

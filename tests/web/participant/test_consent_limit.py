@@ -13,7 +13,7 @@ from tests.support.visits import Visit, hidden, visiting
 from fairwise.store.rooms import open_room
 from fairwise.store.schema import participants as table
 from fairwise.study.recruitment import Keys
-from fairwise.web.shared import attempts
+from fairwise.web.shared import security
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +38,7 @@ def test_a_stranger_does_not_begin_without_end(make_study: Any, tmp_path: Path) 
         told = [stranger.post("/consent", **form, decision="agree") for form in forms]
         assert [page.status_code for page in told] == [200, 200, 200, 429, 429]
         assert "Very many people have begun from this network" in told[-1].text
-        assert told[-1].headers["retry-after"] == str(attempts.SECONDS)
+        assert told[-1].headers["retry-after"] == str(security.SECONDS)
         assert visit.rows(table) == 3
         again = stranger.post("/consent", **forms[0], decision="agree")  # who takes part already goes on
         assert (again.status_code, visit.rows(table)) == (200, 3)
@@ -64,23 +64,23 @@ def test_a_stranger_does_not_begin_without_end(make_study: Any, tmp_path: Path) 
     ],
 )
 def test_addresses_of_one_house_count_together(tmp_path: Path, one: str, other: str, same: bool) -> None:
-    counted = attempts.Attempts(tmp_path, Keys(b"k" * 32))
-    assert counted.begin(*attempts.consent_limits(one, 1))
-    assert counted.begin(*attempts.consent_limits(other, 1)) is not same
+    counted = security.Attempts(tmp_path, Keys(b"k" * 32))
+    assert counted.begin(*security.consent_limits(one, 1))
+    assert counted.begin(*security.consent_limits(other, 1)) is not same
 
 
 @pytest.mark.parametrize("address", ["", "testclient", "127.0.0.1", "10.0.0.3", "192.168.1.9", "fe80::1%eth0", "::1"])
 def test_addresses_that_are_nobodys_are_not_counted(address: str) -> None:
-    assert attempts.consent_limits(address, 1) == ()
+    assert security.consent_limits(address, 1) == ()
 
 
 def test_it_is_over_after_a_quarter_of_an_hour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
-    monkeypatch.setattr("fairwise.web.shared.attempts.time.time", lambda: now[0])
-    first, second = (attempts.Attempts(tmp_path, Keys(b"k" * 32)) for _ in range(2))
-    one = attempts.consent_limits(STRANGER, 1)
+    monkeypatch.setattr("fairwise.web.shared.security.time.time", lambda: now[0])
+    first, second = (security.Attempts(tmp_path, Keys(b"k" * 32)) for _ in range(2))
+    one = security.consent_limits(STRANGER, 1)
     assert first.begin(*one)
     assert not second.begin(*one)  # of two processes
-    assert first.begin(*attempts.consent_limits(STRANGER, 0))  # any number
-    now[0] += attempts.SECONDS + 1
+    assert first.begin(*security.consent_limits(STRANGER, 0))  # any number
+    now[0] += security.SECONDS + 1
     assert second.begin(*one)

@@ -227,7 +227,7 @@ def when_signed(monkeypatch: pytest.MonkeyPatch) -> None:
         def now(cls, tz: Any = None) -> Clock:
             return cls.fromtimestamp(NOW, tz)
 
-    monkeypatch.setattr("fairwise.web.participant.panel.datetime", Clock)
+    monkeypatch.setattr("fairwise.web.participant.consent.datetime", Clock)
 
 
 @pytest.fixture

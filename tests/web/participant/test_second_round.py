@@ -13,7 +13,7 @@ from tests.support.visits import hidden, visiting
 from fairwise.store import deliberation, export
 from fairwise.store.operators import Operator
 from fairwise.store.study_state import set_state, standing
-from fairwise.web.participant import second_round
+from fairwise.web.participant import rounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -176,7 +176,7 @@ def test_whoever_is_shown_no_reasons_sees_the_pair_and_ones_own_answer(
     mine, *_ = panel(visit, *SAID, why="written")
     release(visit)
     link = re.findall(r"/report/([^\"]+)", first_pair(visit, mine).text)[0]
-    monkeypatch.setattr(second_round, "shows_reasons", lambda *_: False)
+    monkeypatch.setattr(rounds, "shows_reasons", lambda *_: False)
     page = first_pair(visit, mine)
     assert "Your answer in the first round" in page.text
     for words in ("the others", FEW, "written 1", "Report"):

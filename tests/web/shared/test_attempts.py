@@ -10,7 +10,7 @@ import pytest
 
 from fairwise.store.errors import StoreUnavailable
 from fairwise.study.recruitment import Keys
-from fairwise.web.shared.attempts import FILE, OF_ONE_NAME, Attempts, login_limits
+from fairwise.web.shared.security import FILE, OF_ONE_NAME, Attempts, login_limits
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +42,7 @@ def test_a_damaged_file_is_begun_anew(tmp_path: Path, how: str) -> None:
 
 
 def test_a_file_that_somebody_holds_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fairwise.web.shared.attempts._BUSY_SECONDS", 0)
+    monkeypatch.setattr("fairwise.web.shared.security._BUSY_SECONDS", 0)
     attempts = Attempts(tmp_path, KEYS)
     for _ in range(OF_ONE_NAME):
         attempts.begin(*LIMITS)

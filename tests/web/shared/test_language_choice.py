@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from fairwise.store.schema import metadata, participants
 from fairwise.study.texts import language
 from fairwise.web.app import Site
-from fairwise.web.shared.language_choice import LANGUAGE_COOKIE, preferred
+from fairwise.web.shared.requests import LANGUAGE_COOKIE, preferred
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

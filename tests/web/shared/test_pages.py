@@ -40,7 +40,7 @@ def test_a_pair_is_sent_with_its_key_nonce_stamp_and_token() -> None:
 def test_practice_asks_the_real_question_and_says_what_a_press_means() -> None:
     told = settings(question="Is it fair?", treated_well="to be released")
     me, pages = OwnPages("/p/token", "", "the-csrf"), Pages(told, "", "")
-    page = pages.practice(me)
+    page = pages.render("practice", me)
     assert Parsed(page).all("form")[0]["action"] == "/p/token/practice"
     for words in ("Nothing you press here is kept", "Is it fair?", "to be released"):
         assert words in page
@@ -48,7 +48,7 @@ def test_practice_asks_the_real_question_and_says_what_a_press_means() -> None:
     one, other = practice_pair()
     assert any(one.differences(other))
     for answer in told.allowed_answers:
-        notice = pages.practice(me, pressed=answer).partition('class="notice"')[2].partition("</section>")[0]
+        notice = pages.render("practice", me, pressed=answer).partition('class="notice"')[2].partition("</section>")[0]
         assert MEANINGS[answer] in notice
         assert told.words_of(answer) in notice
         assert 'name="done"' in notice
@@ -60,20 +60,22 @@ def test_every_wrong_answer_of_the_check_is_explained(kind: str) -> None:
     pages, me = Pages(told, "", ""), OwnPages("/p/t", "", "")
     for question in check_questions(told):
         for value, _ in question.options:
-            page = pages.check(me, tries=1, problem="no", wrong=[question.name], given={question.name: value})
+            page = pages.render(
+                "check", me, tries=1, problem="no", wrong=[question.name], chosen={question.name: value}
+            )
             assert ('class="explained"' in page) == (value != question.right or question.name != "change")
-    assert 'class="explained"' not in pages.check(me, tries=1, problem="no", wrong=["either"])
+    assert 'class="explained"' not in pages.render("check", me, tries=1, problem="no", wrong=["either"])
 
 
 @pytest.mark.parametrize("answer", list(Answer))
 def test_only_the_current_answer_says_so(answer: Answer) -> None:
     me, pages = OwnPages("/p/token", "", ""), Pages(settings(), "", "")
-    page = pages.pair(me, pair(answer=answer))
+    page = pages.render("pair", me, pair=pair(answer=answer))
     buttons = re.findall(r"<button name=.answer.*?</button>", page, re.DOTALL)
     assert [("Your answer" in button, 'class="chosen"' in button) for button in buttons] == [
         (other is answer,) * 2 for other in settings().allowed_answers
     ]
-    assert "Your answer" not in pages.pair(me, pair())
+    assert "Your answer" not in pages.render("pair", me, pair=pair())
 
 
 def test_rows_that_differ_are_marked_in_words_only_if_the_study_says_so() -> None:
@@ -92,7 +94,7 @@ def test_only_features_are_shown() -> None:
 
 def test_odd_values() -> None:
     odd = card("", "", "x" * 10_000, "=1+1", "שלום", "two\nlines")
-    page = Pages(settings(), "", "").pair(OwnPages("/p/t", "", ""), pair(a=odd))
+    page = Pages(settings(), "", "").render("pair", OwnPages("/p/t", "", ""), pair=pair(a=odd))
     assert page.count("(empty)") == 2
     assert page.count('class="long"') == 1
     assert "x" * 10_000 in page
@@ -103,8 +105,8 @@ def test_odd_values() -> None:
 def test_why_and_confidence_only_if_asked_and_kept_as_given() -> None:
     me, shown = OwnPages("/p/t", "", ""), pair(answer=Answer.SAME, why="\n because", confidence=4)
     full = Pages(settings(ask_why=True, ask_confidence=True), "", "")
-    assert "textarea" not in full.pair(me, shown)  # first the answer
-    asked = full.why(me, shown)
+    assert "textarea" not in full.render("pair", me, pair=shown)  # first the answer
+    asked = full.render("why", me, pair=shown)
     hidden = {had["name"]: had["value"] for had in Parsed(asked).all("input", type="hidden")}
     assert hidden == {"csrf": "", "key": "the-key", "nonce": "the-nonce", "stamp": "the-stamp", "answer": "same"}
     assert Parsed(asked).all("textarea", name="why", maxlength="2000")
@@ -117,7 +119,7 @@ def test_ways_on_and_back() -> None:
     me, pages = OwnPages("/p/t", "", ""), Pages(settings(), "", "")
 
     def ways(shown: Pair) -> list[str]:
-        return re.findall(r'href="/p/t/([^"]*)"', pages.pair(me, shown))[:-1]
+        return re.findall(r'href="/p/t/([^"]*)"', pages.render("pair", me, pair=shown))[:-1]
 
     assert ways(pair(number=1)) == ["review"]
     assert ways(pair(number=7)) == ["pair/6", "review"]
@@ -127,7 +129,7 @@ def test_ways_on_and_back() -> None:
 
 def test_saved_and_progress() -> None:
     me, pages = OwnPages("/p/t", "", ""), Pages(settings(), "", "")
-    saved, unsaved = pages.pair(me, pair(), undo="/p/t/pair/6"), pages.pair(me, pair())
+    saved, unsaved = pages.render("pair", me, pair=pair(), undo="/p/t/pair/6"), pages.render("pair", me, pair=pair())
     assert '<a class="undo" href="/p/t/pair/6">Undo</a>' in saved
     assert "Undo" not in unsaved
     assert re.search(r'role="status"[^>]*>Saved<', saved)
@@ -139,15 +141,19 @@ def test_saved_and_progress() -> None:
 
 def test_review_says_what_is_open_and_leads_on_only_when_nothing_is() -> None:
     me = OwnPages("/p/t", "", "")
-    some = Pages(settings(pairs=30), "", "").review(
-        me, [ReviewPair(number, (ALICE, BELLA), None if number > 8 else Answer.SAME) for number in range(1, 31)]
+    some = Pages(settings(pairs=30), "", "").render(
+        "review",
+        me,
+        pairs=[ReviewPair(number, (ALICE, BELLA), None if number > 8 else Answer.SAME) for number in range(1, 31)],
     )
     assert "8 of 30 pairs are answered" in some
     assert "and 12 more" in some
     assert 'href="/p/t/closing"' not in some
     assert some.count("Not answered yet") == 22
-    whole = Pages(settings(pairs=2), "", "").review(
-        me, [ReviewPair(1, (ALICE, BELLA), Answer.SAME), ReviewPair(2, (BELLA, ALICE), Answer.NO_CONSTRAINT)]
+    whole = Pages(settings(pairs=2), "", "").render(
+        "review",
+        me,
+        pairs=[ReviewPair(1, (ALICE, BELLA), Answer.SAME), ReviewPair(2, (BELLA, ALICE), Answer.NO_CONSTRAINT)],
     )
     assert 'href="/p/t/closing"' in whole
     assert "Either may be treated better" in whole
@@ -163,7 +169,7 @@ def test_the_check_can_be_graded(kind: str, names: list[str]) -> None:
     assert [question.name for question in questions] == names
     assert all(question.right in dict(question.options) for question in questions)
     right = {question.name: question.right for question in questions}
-    radios = Parsed(Pages(told, "", "").check(OwnPages("/p/t", "", ""), tries=0, given=right)).all(
+    radios = Parsed(Pages(told, "", "").render("check", OwnPages("/p/t", "", ""), tries=0, chosen=right)).all(
         "input", type="radio"
     )
     assert {str(had["name"]): had["value"] for had in radios if "checked" in had} == right
@@ -171,9 +177,9 @@ def test_the_check_can_be_graded(kind: str, names: list[str]) -> None:
 
 def test_consent_offers_to_go_on_only_on_a_device_that_began() -> None:
     pages = Pages(settings(), "", "", "/s")
-    fresh = pages.consent(start_key="the-start", csrf="the-csrf", resume=None)
+    fresh = pages.render("consent", start_key="the-start", csrf="the-csrf", resume=None)
     assert "Go on where you stopped" not in fresh
-    assert 'href="/s/p/token"' in pages.consent(start_key="", csrf="", resume=Resume("/s/p/token"))
+    assert 'href="/s/p/token"' in pages.render("consent", start_key="", csrf="", resume=Resume("/s/p/token"))
     parsed = Parsed(fresh)
     assert parsed.all("form")[0]["action"] == "/s/consent"
     assert [had["value"] for had in parsed.all("button", name="decision")] == ["agree", "decline"]
@@ -182,7 +188,9 @@ def test_consent_offers_to_go_on_only_on_a_device_that_began() -> None:
 
 def test_a_receipt_says_when_in_universal_time() -> None:
     moment = datetime(2026, 3, 9, 1, 5, tzinfo=timezone(timedelta(hours=2)))
-    page = Pages(settings(), "", "").thanks(OwnPages("/p/t", "https://host/p/t", ""), Receipt("FW-1", 50, moment))
+    page = Pages(settings(), "", "").render(
+        "thanks", OwnPages("/p/t", "https://host/p/t", ""), receipt=Receipt("FW-1", 50, moment)
+    )
     assert "8 March 2026, 23:05 UTC" in page
     assert 'datetime="2026-03-09T01:05:00+02:00"' in page
     assert "FW-1" in page
@@ -199,13 +207,13 @@ def test_withdrawing_is_offered_to_participants_only() -> None:
 
 
 def test_contact_only_where_there_is_one() -> None:
-    assert "me@example.org" in Pages(settings(), "", "").declined()
-    assert "Questions?" not in Pages(settings(contact=""), "", "").declined()
+    assert "me@example.org" in Pages(settings(), "", "").render("declined")
+    assert "Questions?" not in Pages(settings(contact=""), "", "").render("declined")
 
 
 def test_a_mail_address_can_be_pressed_and_other_words_are_words() -> None:
     def told(contact: str) -> str:
-        return Pages(settings(contact=contact), "", "").declined()
+        return Pages(settings(contact=contact), "", "").render("declined")
 
     assert '<a href="mailto:me@example.org">me@example.org</a>' in told("me@example.org")
     for words in ("Room 7, Town Hall", "me@example.org, room 7", "a@b.c?subject=x&body=y", "<b>@example.org"):

@@ -14,19 +14,20 @@ from markupsafe import Markup
 
 from fairwise.constraints.violations import Treatment
 from fairwise.judgments import Answer
+from fairwise.languages import Language
 from fairwise.store.rooms import Room
 from fairwise.study.cards import Card, Row
 from fairwise.study.deliberation import Rule, Step, Turn
 from fairwise.study.questions import Question
 from fairwise.study.settings import StudySettings
-from fairwise.study.texts import Language, language
-from fairwise.web.shared.forms import AskedQuestion
+from fairwise.study.texts import language
 from fairwise.web.shared.pages import Pages
-from fairwise.web.shared.templating import read_static_files
+from fairwise.web.shared.requests import AskedQuestion, read_static_files
 from fairwise.web.shared.views import (
     InTurn,
     NumberedAnswer,
     OnWall,
+    OptionView,
     OthersAnswer,
     OthersReason,
     OwnPages,
@@ -40,9 +41,9 @@ from fairwise.web.shared.views import (
     ReviewPair,
     SecondLookGroup,
     SecondLookPair,
+    VoteView,
     WayBack,
 )
-from fairwise.web.shared.vote_views import OptionView, VoteView
 
 READ = {"aria-label", "title", "alt", "placeholder", "data-saving", "data-copied"}
 # Everything that is not ours has no letters, so that all letters are ours.
@@ -139,74 +140,87 @@ def all_pages(pages: Pages) -> dict[str, str]:
     again = PairAgain(3, middle, Answer.NO_CONSTRAINT, "29", others=told)
     open_pairs = [one_answer, *(ReviewPair(number, (one, other), None) for number in range(2, 20))]
     return {
-        "consent": pages.consent(start_key="", csrf="", resume=Resume("/p/token", "33", ""), problem="14"),
-        "whose_device": pages.whose_device(resume=Resume("/p/token", "33", ""), way_here=""),
-        "id_taken": pages.id_taken(start_key="", csrf="x", panel="Prolific", left=False, way_here=""),
-        "id left": pages.id_taken(start_key="", csrf=None, panel="Prolific", left=True, way_here=""),
-        "id of someone who left": pages.id_taken(start_key="", csrf="x", panel="Prolific", left=True, way_here=""),
-        "id vouched for": pages.id_taken(start_key="", csrf=None, panel="Prolific", left=False, way_here=""),
-        "no place": pages.screened_out(me, full=True),
-        "declined": pages.declined(),
-        "withdrawn": pages.withdrawn(),
-        "closed_door": pages.closed_door(code_csrf="", resume=Resume("/p/token"), problem="14", typed="18"),
-        "wall": pages.wall(Room(1, "19", "20", True, 21, 22), address="://23", qr=Markup("")),
-        "talking_wall": pages.talking_wall(
-            Room(1, "19", "20", True, 21, 22),
-            OnWall(Turn(2, Step.COMPARED), 4, 4, ({"same": 3}, {"same": 4})),
-            (one, other),
-            5,
+        "consent": pages.render("consent", start_key="", csrf="", resume=Resume("/p/token", "33", ""), problem="14"),
+        "whose_device": pages.render("whose_device", resume=Resume("/p/token", "33", ""), way_here=""),
+        "id_taken": pages.render("id_taken", start_key="", csrf="x", panel="Prolific", left=False, way_here=""),
+        "id left": pages.render("id_taken", start_key="", csrf=None, panel="Prolific", left=True, way_here=""),
+        "id of someone who left": pages.render(
+            "id_taken", start_key="", csrf="x", panel="Prolific", left=True, way_here=""
         ),
-        "room": pages.room(me, InTurn(Turn(2, Step.AGAIN), Answer.SAME, asked=True, answered=True)),
-        "closed wall": pages.wall(Room(1, "19", "20", False, 21, 22), address="://23", qr=Markup("")),
-        "relation": pages.relation(me, problem="14"),
-        "questions": pages.questions(me, questions("14")),
-        "limits": pages.questions(me, [AskedQuestion(one) for one in LIMITED], after=True),
-        "screened_out": pages.screened_out(me, back=WayBack("24", "://25")),
-        "full": pages.screened_out(None, full=True, back=WayBack("24", None)),
-        "task": pages.task(me),
-        "check": pages.check(me, tries=0, problem="14", wrong=["either"]),
-        "last check": pages.check(me, tries=1),
-        "practice": pages.practice(me),
-        "pressed": pages.practice(me, pressed=Answer.SAME),
-        "why": pages.why(me, middle),
-        "check_failed": pages.check_failed(me),
-        "pair": pages.pair(me, middle, undo="/", problem="14"),
-        "last pair": pages.pair(me, last, problem="14"),
-        "review": pages.review(me, [*open_pairs, ReviewPair(20, None, None)], undo="/", problem="14"),
-        "whole review": pages.review(me, [one_answer]),
-        "closing": pages.closing(me),
-        "thanks": pages.thanks(me, Receipt("15", 2, MOMENT)),
-        "back to the panel": pages.thanks(me, Receipt("15", 2, MOMENT), WayBack("24", "://25", "26")),
-        "code for the panel": pages.thanks(me, Receipt("15", 2, MOMENT), WayBack("24", None, "26")),
-        "result now": pages.thanks(me, Receipt("15", 2, MOMENT), result="now"),
-        "result later": pages.thanks(me, Receipt("15", 2, MOMENT), result="later"),
-        "result": pages.result(me, result_of(one, other)),
-        "second_look": pages.second_look(me, second_thoughts(one, other), saved="1", kept=True),
-        "second_round": pages.second_round(me, [again, replace(again, pair=replace(middle, answer=None))]),
-        "second round begun": pages.second_round(me, [replace(again, pair=replace(middle, answer=None))]),
-        "end of the second round": pages.second_round(me, [again], done=True),
-        "pair_again": pages.pair_again(me, again, reported=True, problem="14"),
-        "pair again, too few others": pages.pair_again(me, replace(again, others=())),
-        "pair again, without others": pages.pair_again(me, replace(again, shows_others=False)),
-        "report_reason": pages.report_reason(me, 3, OthersReason("27", "28")),
-        "round_over": pages.round_over(None, way_on="", resume=Resume("/p/token", "33", ""), sent=False),
-        "own round over": pages.round_over(me, way_on="closing", resume=None, sent=True),
-        "own way on": pages.round_over(me, way_on="second-round", resume=None, sent=False),
-        "second round now": pages.thanks(me, Receipt("15", 2, MOMENT), second_round="now"),
-        "second round later": pages.thanks(me, Receipt("15", 2, MOMENT), second_round="later"),
+        "id vouched for": pages.render("id_taken", start_key="", csrf=None, panel="Prolific", left=False, way_here=""),
+        "no place": pages.render("screened_out", me, full=True),
+        "declined": pages.render("declined"),
+        "withdrawn": pages.render("withdrawn"),
+        "closed_door": pages.render("closed_door", csrf="", resume=Resume("/p/token"), problem="14", typed="18"),
+        "wall": pages.render("wall", room=Room(1, "19", "20", True, 21, 22), address="://23", qr=Markup("")),
+        "talking_wall": pages.render(
+            "talking_wall",
+            room=Room(1, "19", "20", True, 21, 22),
+            shown=OnWall(Turn(2, Step.COMPARED), 4, 4, ({"same": 3}, {"same": 4})),
+            cards=(one, other),
+            total=5,
+        ),
+        "room": pages.render("room", me, state=InTurn(Turn(2, Step.AGAIN), Answer.SAME, asked=True, answered=True)),
+        "closed wall": pages.render("wall", room=Room(1, "19", "20", False, 21, 22), address="://23", qr=Markup("")),
+        "relation": pages.render("relation", me, problem="14"),
+        "questions": pages.render("questions", me, asked=questions("14")),
+        "limits": pages.render("questions", me, asked=[AskedQuestion(one) for one in LIMITED], after=True),
+        "screened_out": pages.render("screened_out", me, back=WayBack("24", "://25")),
+        "full": pages.render("screened_out", None, full=True, back=WayBack("24", None)),
+        "task": pages.render("task", me),
+        "check": pages.render("check", me, tries=0, problem="14", wrong=["either"]),
+        "last check": pages.render("check", me, tries=1),
+        "practice": pages.render("practice", me),
+        "pressed": pages.render("practice", me, pressed=Answer.SAME),
+        "why": pages.render("why", me, pair=middle),
+        "check_failed": pages.render("check_failed", me),
+        "pair": pages.render("pair", me, pair=middle, undo="/", problem="14"),
+        "last pair": pages.render("pair", me, pair=last, problem="14"),
+        "review": pages.render("review", me, pairs=[*open_pairs, ReviewPair(20, None, None)], undo="/", problem="14"),
+        "whole review": pages.render("review", me, pairs=[one_answer]),
+        "closing": pages.render("closing", me),
+        "thanks": pages.render("thanks", me, receipt=Receipt("15", 2, MOMENT)),
+        "back to the panel": pages.render(
+            "thanks", me, receipt=Receipt("15", 2, MOMENT), way_back=WayBack("24", "://25", "26")
+        ),
+        "code for the panel": pages.render(
+            "thanks", me, receipt=Receipt("15", 2, MOMENT), way_back=WayBack("24", None, "26")
+        ),
+        "result now": pages.render("thanks", me, receipt=Receipt("15", 2, MOMENT), result="now"),
+        "result later": pages.render("thanks", me, receipt=Receipt("15", 2, MOMENT), result="later"),
+        "result": pages.render("result", me, result=result_of(one, other)),
+        "second_look": pages.render("second_look", me, groups=second_thoughts(one, other), saved="1", kept=True),
+        "second_round": pages.render(
+            "second_round", me, pairs=[again, replace(again, pair=replace(middle, answer=None))]
+        ),
+        "second round begun": pages.render(
+            "second_round", me, pairs=[replace(again, pair=replace(middle, answer=None))]
+        ),
+        "end of the second round": pages.render("second_round", me, pairs=[again], done=True),
+        "pair_again": pages.render("pair_again", me, second=again, reported=True, problem="14"),
+        "pair again, too few others": pages.render("pair_again", me, second=replace(again, others=())),
+        "pair again, without others": pages.render("pair_again", me, second=replace(again, shows_others=False)),
+        "report_reason": pages.render("report_reason", me, position=3, reason=OthersReason("27", "28")),
+        "round_over": pages.render("round_over", None, way_on="", resume=Resume("/p/token", "33", ""), sent=False),
+        "own round over": pages.render("round_over", me, way_on="closing", resume=None, sent=True),
+        "own way on": pages.render("round_over", me, way_on="second-round", resume=None, sent=False),
+        "second round now": pages.render("thanks", me, receipt=Receipt("15", 2, MOMENT), second_round="now"),
+        "second round later": pages.render("thanks", me, receipt=Receipt("15", 2, MOMENT), second_round="later"),
         **{
-            f"vote {rule}": pages.vote(
-                me, VoteView(1, rule, [OptionView("1", "2", "3", 4, 5, 1)] * 3, "14", saved=True)
+            f"vote {rule}": pages.render(
+                "vote", me, vote=VoteView(1, rule, [OptionView("1", "2", "3", 4, 5, 1)] * 3, saved=True), problem="14"
             )
             for rule in Rule
         },
-        "vote": pages.thanks(me, Receipt("15", 2, MOMENT), vote=True),
-        "withdraw": pages.withdraw(me),
-        "not_open": pages.not_open(None, closed=False, here="/", resume=Resume("/p/token", "33", ""), sent=None),
-        "paused": pages.not_open(me, closed=False, here="/", resume=None, sent={"why": "32"}),
-        "closed": pages.not_open(me, closed=True, here="/", resume=None, sent={"why": "32"}),
-        "closed to others": pages.not_open(None, closed=True, here="/", resume=None, sent=None),
-        "message": pages.message(heading="16", text="17", back="/"),
+        "vote": pages.render("thanks", me, receipt=Receipt("15", 2, MOMENT), vote=True),
+        "withdraw": pages.render("withdraw", me),
+        "not_open": pages.render(
+            "not_open", None, closed=False, here="/", resume=Resume("/p/token", "33", ""), sent=None
+        ),
+        "paused": pages.render("not_open", me, closed=False, here="/", resume=None, sent={"why": "32"}),
+        "closed": pages.render("not_open", me, closed=True, here="/", resume=None, sent={"why": "32"}),
+        "closed to others": pages.render("not_open", None, closed=True, here="/", resume=None, sent=None),
+        "message": pages.render("message", heading="16", text="17", back="/"),
     }
 
 
@@ -256,7 +270,7 @@ def test_the_style_knows_no_left_and_right() -> None:
 
 
 def test_a_receipt_in_german() -> None:
-    page = made(language("de")).thanks(OwnPages("/p/t", "", ""), Receipt("15", 2, MOMENT))
+    page = made(language("de")).render("thanks", OwnPages("/p/t", "", ""), receipt=Receipt("15", 2, MOMENT))
     assert "9. März 2026, 14:05 Uhr (UTC)" in page
     assert 'datetime="2026-03-09T14:05:00+00:00"' in page
 
@@ -268,6 +282,6 @@ def test_a_pair_in_german_is_rendered_in_well_under_a_millisecond() -> None:
     fastest = float("inf")
     for _ in range(200):
         begun = perf_counter()
-        pages.pair(me, shown, undo="/p/t/pair/0")
+        pages.render("pair", me, pair=shown, undo="/p/t/pair/0")
         fastest = min(fastest, perf_counter() - begun)
     assert fastest < 0.001

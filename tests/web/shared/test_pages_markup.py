@@ -11,7 +11,7 @@ from tests.support.every_page import LABELS, Parsed, all_pages, card, pair, sett
 from fairwise.study.recruitment import Relation
 from fairwise.study.settings import AnswerWords
 from fairwise.web.shared.pages import Pages
-from fairwise.web.shared.templating import read_static_files, version_of
+from fairwise.web.shared.requests import read_static_files, version_of
 from fairwise.web.shared.views import OwnPages
 
 EVIL = "<script>alert('1')</script>\"' onclick=x {{ 7*7 }} </textarea><img src=x>"
@@ -82,7 +82,10 @@ def js_version() -> str:
 
 def test_the_two_documents_are_markup_below_the_heading_of_their_page() -> None:
     pages = Pages(settings(), "<h1>Consent</h1><h2>More</h2><p>yes</p>", "<h2>Task</h2>")
-    consent, task = pages.consent(start_key="", csrf="", resume=None), pages.task(OwnPages("/p/t", "", ""))
+    consent, task = (
+        pages.render("consent", start_key="", csrf="", resume=None),
+        pages.render("task", OwnPages("/p/t", "", "")),
+    )
     assert "<h2>Consent</h2><h3>More</h3><p>yes</p>" in consent
     assert "<h2>Task</h2>" in task
     assert len(Parsed(consent).all("h1")) == len(Parsed(task).all("h1")) == 1
@@ -135,7 +138,7 @@ def test_static_files_are_named_by_their_content() -> None:
     for name, (_, kind) in files.items():
         assert kind.partition(";")[0] == kinds[Path(name).suffix]
     assert version_of(b"a") != version_of(b"b")
-    page = Pages(settings(), "", "", "/x").declined()
+    page = Pages(settings(), "", "", "/x").render("declined")
     for name in OURS:
         content, _ = files[name]
         assert f'"/x/static/{name}?v={version_of(content)}"' in page
@@ -154,8 +157,8 @@ def test_a_problem_is_told_first_linked_and_in_the_title() -> None:
         assert linked, name
         assert [had for _, had in parsed.elements if had.get("id") == linked[1]], name
     pages = Pages(settings(), "", "")
-    assert "Error" not in pages.pair(OwnPages("/p/t", "", ""), pair())
-    assert "Error" not in pages.check(OwnPages("/p/t", "", ""), tries=0)
+    assert "Error" not in pages.render("pair", OwnPages("/p/t", "", ""), pair=pair())
+    assert "Error" not in pages.render("check", OwnPages("/p/t", "", ""), tries=0)
 
 
 def test_ids_are_unique_and_refer_to_something() -> None:

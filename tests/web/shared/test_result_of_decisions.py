@@ -29,7 +29,7 @@ def page(code: str, changed: int = 3, **kind: Any) -> str:
     pairs = [PairResult(k, one, other, Treatment(Answer.SAME, *good, 0.05), counts=True) for k, good in enumerate(GOOD)]
     absence = Absence("p1", 0.01, changed, 0.06)
     result = Result(tuple(pairs), PanelResult(4, 0, 20, 17, 0.34, 0.31), 0.05, is_newer=False, absence=absence)
-    return Pages(settings, "0", "0", spoken=language(code)).result(None, result)
+    return Pages(settings, "0", "0", spoken=language(code)).render("result", None, result=result)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,7 +1,8 @@
-"""What would these judgments cost? Fits: asking for one, watching it, and what came out."""
+"""Models: the list, the form for a new one, and the page of each."""
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -15,6 +16,7 @@ from starlette.responses import FileResponse, Response
 
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
+from fairwise.languages import Language, marked
 from fairwise.store.answers import anyone_answered
 from fairwise.store.export import participant_counts
 from fairwise.store.fit_files import MODEL, PRICES, REPORT, Fitted
@@ -30,10 +32,8 @@ from fairwise.study.fit_choices import (
     outcome_labels,
 )
 from fairwise.study.folder import OUTCOME, StudyFolder
-from fairwise.study.texts import Language, marked
-from fairwise.web.console.base import ConsolePages, ConsoleRoute
-from fairwise.web.console.fit_comparison import compared
-from fairwise.web.console.fit_views import (
+from fairwise.web.console.base import ConsolePages, console_language, get, post
+from fairwise.web.console.fit_form import (
     FIRST_VALUES,
     OWN,
     RULES,
@@ -41,22 +41,21 @@ from fairwise.web.console.fit_views import (
     Figure,
     aims_of,
     choices_of,
-    drawn,
+    compared,
+    draw_figure,
     in_words,
     rates,
     values_of,
 )
-from fairwise.web.console.model_facts import person_fields, person_of, results_by_group, score
-from fairwise.web.console.rendering import console_language
-from fairwise.web.shared.forms import whole_number
-from fairwise.web.shared.language_choice import language_of
+from fairwise.web.console.scoring import person_fields, person_of, results_by_group, score
+from fairwise.web.shared.requests import visitor_language, whole_number
 
-SHOWN, LISTED = 20, 1000
-"""So many of the judgments not followed are shown at first, and on request."""
+LISTED_AT_FIRST, LISTED = 20, 1000
+"""Judgments not followed that are listed at first, and on request."""
 
 # So many details of a person stand in a line of a table.
 _FIRST = 4
-_SAID = {
+_ANSWER_WORDS = {
     Answer.SAME: marked("treat both the same"),
     Answer.A_AT_LEAST_B: marked("A at least as well as B"),
     Answer.B_AT_LEAST_A: marked("B at least as well as A"),
@@ -65,24 +64,25 @@ _SAID = {
 _BUSY = ("waiting", "running")
 
 
-def _spoken(request: Request) -> Language:
-    """The language of whoever reads the page."""
-    return console_language(language_of(request.scope))
+def _language(request: Request) -> Language:
+    """Return the reader's language."""
+    return console_language(visitor_language(request.scope))
 
 
 class FitPages(ConsolePages):
     """Viewers see all fits; owners ask for them, stop them, choose one and take its model away."""
 
+    @get("/admin/fits", "viewer")
     async def fits(self, request: Request) -> Response:
-        jobs, stands = await self._read(all_jobs), await self._read(standing)
-        listed = [(job, asked(job), self._fitted(job)) for job in jobs]
+        jobs, state = await self._store.read(all_jobs), await self._store.read(standing)
+        listed = [(job, choices_of_job(job), self._fitted(job)) for job in jobs]
         return self._page(
             request,
             "fits",
-            jobs=[(job, settings, None if found is None else found.summary) for job, settings, found in listed],
+            jobs=[(job, settings, None if fitted is None else fitted.summary) for job, settings, fitted in listed],
             models={name: words for name, (words, _) in ESTIMATORS.items()},
-            finished=[job for job, _, found in listed if found is not None],
-            chosen=stands.chosen_job_id,
+            finished=[job for job, _, fitted in listed if fitted is not None],
+            chosen=state.chosen_job_id,
             is_live=any(job.state in _BUSY for job in jobs),
             advice=await self._advice(),
         )
@@ -101,26 +101,27 @@ class FitPages(ConsolePages):
                 "This study was made without outcomes, so nobody can say how often a model is wrong. Make a study from "
                 "the same table, choosing the column that says how things turned out, before people answer."
             )
-        if not await self._read(anyone_answered):
+        if not await self._store.read(anyone_answered):
             return marked("Nobody has answered yet. As soon as someone has, you can learn a model here.")
         try:
-            labels = await self._beside(_outcomes, study)
+            labels = await asyncio.to_thread(_outcomes, study)
         except InputError as error:
             return str(error)
         return _unfit_outcomes(study, labels)
 
+    @get("/admin/fits/new", "owner")
     async def ask(self, request: Request) -> Response:
         like, study = request.query_params.get("like", ""), self._host.study
         if not like or study is None:
             return await self._ask(request, FIRST_VALUES)
         columns = [column.name for column in study.settings.columns]
-        return await self._ask(request, values_of(asked(await self._job(whole_number(like))), columns))
+        return await self._ask(request, values_of(choices_of_job(await self._job(whole_number(like))), columns))
 
-    async def _known_frontier(self) -> tuple[int | None, list[FrontierPoint]]:
-        """The newest model of which it is known what each degree of following costs, and that."""
-        for job in await self._read(all_jobs):
+    async def _newest_frontier(self) -> tuple[int | None, list[FrontierPoint]]:
+        """Return the newest model that has a frontier, and the frontier."""
+        for job in await self._store.read(all_jobs):
             fitted = self._fitted(job)
-            points = [] if fitted is None else await self._beside(getattr, fitted, "frontier")
+            points = [] if fitted is None else await asyncio.to_thread(getattr, fitted, "frontier")
             if points:
                 return job.id, points
         return None, []
@@ -129,8 +130,8 @@ class FitPages(ConsolePages):
         advice, study = await self._advice(), self._host.study
         if study is None or advice:
             return self._page(request, "fit_new", advice=advice, problem=problem)
-        labels = await self._beside(_outcomes, study)
-        frontier_of, points = await self._known_frontier()
+        labels = await asyncio.to_thread(_outcomes, study)
+        frontier_of, points = await self._newest_frontier()
         aims = aims_of(points, of_amounts=study.settings.amount is not None)
         if values.get("aim") not in (OWN, *(aim.name for aim in aims)):
             values = {**values, "aim": aims[(len(aims) - 1) // 2].name}  # the middle one where there are three
@@ -149,21 +150,22 @@ class FitPages(ConsolePages):
             fields=FitChoices.model_fields,
             labels=labels,
             decisions=sorted(study.settings.decisions, key=lambda one: -one.value),
-            rates=rates(labels, _spoken(request)),
+            rates=rates(labels, _language(request)),
             columns=[(column.name, column.label) for column in study.settings.columns],
             most_left_out=MOST_LEFT_OUT,
             keeps_some=any(WITHOUT.format(k) in values for k in range(len(study.settings.columns))),
-            people=await self._read(participant_counts),
+            people=await self._store.read(participant_counts),
         )
 
+    @post("/admin/fits", "owner")
     async def start(self, request: Request) -> Response:
         form, study = request.state.form, self._host.study
         advice = await self._advice()
         if study is None or advice:
             return await self._ask(request, form.fields, advice)
         try:
-            _, points = await self._known_frontier()
-            choices = await self._beside(choices_of, form, study, points)
+            _, points = await self._newest_frontier()
+            choices = await asyncio.to_thread(choices_of, form, study, points)
         except InputError as error:
             return await self._ask(request, form.fields, str(error))
         return await self._submit(request, choices)
@@ -171,56 +173,62 @@ class FitPages(ConsolePages):
     async def _submit(self, request: Request, choices: FitChoices) -> Response:
         settings, operator = choices.model_dump(mode="json"), request.state.operator.name
         put = partial(submit, settings=settings, operator_name=operator, at=datetime.now(UTC))
-        job_id = await self._noted(request, "fit started", choices.name, put)
+        job_id = await self._log_change(request, "fit started", choices.name, put)
         return self._to(f"/fits/{job_id}?done=fit-started")
 
+    @post("/admin/fits/{id:number}/cancel", "owner")
     async def cancel(self, request: Request) -> Response:
         job = await self._job(request.path_params["id"])
         if job.state in _BUSY:
-            await self._noted(request, "fit stopped", f"fit {job.id}", partial(want_cancel, job_id=job.id))
+            await self._log_change(request, "fit stopped", f"fit {job.id}", partial(want_cancel, job_id=job.id))
         return self._to(f"/fits/{job.id}")
 
     # What came out
 
+    @get("/admin/fits/{id:number}", "viewer")
     async def fit(self, request: Request) -> Response:
-        job, stands, study = await self._job(request.path_params["id"]), await self._read(standing), self._host.study
+        job, state, study = (
+            await self._job(request.path_params["id"]),
+            await self._store.read(standing),
+            self._host.study,
+        )
         fitted = self._fitted(job)
         model = None if fitted is None else fitted.file(MODEL)
-        points = [] if fitted is None else await self._beside(lambda: fitted.frontier)
+        points = [] if fitted is None else await asyncio.to_thread(lambda: fitted.frontier)
         own = None if fitted is None else fitted.own_place
-        given = request.query_params.get("at", "")
-        at = next((place for place in range(len(points)) if str(place) == given), own or 0)
+        place = request.query_params.get("at", "")
+        at = next((k for k in range(len(points)) if str(k) == place), own or 0)
         return self._page(
             request,
             "fit",
             job=job,
-            choices=asked(job),
+            choices=choices_of_job(job),
             described=await self._described(request, job),
-            chosen=stands.chosen_job_id == job.id,
+            chosen=state.chosen_job_id == job.id,
             summary=None if fitted is None else fitted.summary,
             has_report=fitted is not None and fitted.file(REPORT) is not None,
             has_model=model is not None,
             has_prices=fitted is not None and fitted.file(PRICES) is not None,
-            influence=None if fitted is None else await self._beside(lambda: fitted.influence),
-            talked=None if fitted is None else await self._beside(fitted.effects, _spoken(request).code),
-            rules=None if fitted is None else await self._beside(fitted.rules, _spoken(request).code),
+            influence=None if fitted is None else await asyncio.to_thread(lambda: fitted.influence),
+            talked=None if fitted is None else await asyncio.to_thread(fitted.effects, _language(request).code),
+            rules=None if fitted is None else await asyncio.to_thread(fitted.rules, _language(request).code),
             points=points,
             figure=_figure(points, study),
             own=own,
             at=at,
-            most=LISTED if "all" in request.query_params else SHOWN,
+            most=LISTED if "all" in request.query_params else LISTED_AT_FIRST,
             cards={} if study is None else study.cards,
             labels=[] if study is None else [column.label for column in study.settings.columns[:_FIRST]],
-            said=_SAID,
-            **await self._beside(self._facts, job, fitted),
+            said=_ANSWER_WORDS,
+            **await asyncio.to_thread(self._facts, job, fitted),
         )
 
     def _facts(self, job: Job, fitted: Fitted | None) -> dict[str, Any]:
-        """What the model looks at, and how it treats groups."""
-        study, choices = self._host.study, asked(job)
+        """Return the columns of the model and its results by group."""
+        study, choices = self._host.study, choices_of_job(job)
         if study is None or fitted is None:
             return {"groups": [], "columns": [], "looks_at": [], "treated_well": "", "several": False}
-        shown = [column.label for column in study.settings.columns if _may_use(choices, column.name)]
+        labels = [column.label for column in study.settings.columns if _may_use(choices, column.name)]
         try:
             groups = results_by_group(study, fitted.good, choices.favorable_label, fitted.wrong)
         except (InputError, FileNotFoundError):  # outcomes or scores that are not there any more
@@ -229,29 +237,31 @@ class FitPages(ConsolePages):
         return {
             "groups": groups,
             "columns": columns,
-            "looks_at": shown,
+            "looks_at": labels,
             "treated_well": study.settings.treated_well,
             "several": bool(study.settings.decisions),
         }
 
+    @get("/admin/fits/{id:number}/score", "viewer")
     async def to_score(self, request: Request) -> Response:
-        """Where a person is typed in; who was, is kept nowhere, so that there is nothing to load again."""
+        """Redirect to the form. The input is not stored."""
         return self._to(f"/fits/{request.path_params['id']}#person")
 
+    @post("/admin/fits/{id:number}/score", "viewer")
     async def score(self, request: Request) -> Response:
-        """What the model says about a person, who is kept nowhere."""
+        """Show what the model says about a person, who is not stored."""
         job, study, form = await self._job(request.path_params["id"]), self._study(), request.state.form
         file = await self._file(request, MODEL)
-        fields = await self._beside(person_fields, study)
-        found, problem, problem_at = None, None, None
-        spoken = _spoken(request)
+        fields = await asyncio.to_thread(person_fields, study)
+        result, problem, problem_at = None, None, None
+        language = _language(request)
         try:
-            person = await self._beside(lambda: person_of(form, fields, study.people(), spoken.decimal(".")))
+            person = await asyncio.to_thread(lambda: person_of(form, fields, study.people(), language.decimal(".")))
             labels = {field.name: field.label for field in fields}
-            good, decisions = asked(job).favorable_label, study.settings.decisions
+            good, decisions = choices_of_job(job).favorable_label, study.settings.decisions
             words = study.settings.outcome_words
-            named = None if words is None else words.by_label(await self._beside(_outcomes, study), good)
-            found = await score(file, person, labels, good, spoken.code, decisions, study.settings.amount, named)
+            named = None if words is None else words.by_label(await asyncio.to_thread(_outcomes, study), good)
+            result = await score(file, person, labels, good, language.code, decisions, study.settings.amount, named)
         except InputError as error:
             problem, problem_at = str(error), getattr(error, "field", None)
         return self._page(
@@ -262,40 +272,45 @@ class FitPages(ConsolePages):
             job=job,
             columns=fields,
             values=form.fields,
-            score=found,
+            score=result,
             treated_well=study.settings.treated_well,
         )
 
+    @get("/admin/fits/{id:number}/model", "owner")
     async def model(self, request: Request) -> Response:
         file, job_id = await self._file(request, MODEL), request.path_params["id"]
-        await self._noted(request, "downloaded", f"model {job_id}", lambda _: None)
+        await self._log_change(request, "downloaded", f"model {job_id}", lambda _: None)
         return FileResponse(file, filename=f"fit-{job_id}.skops", media_type="application/octet-stream")
 
+    @get("/admin/fits/{id:number}/prices", "owner")
     async def prices(self, request: Request) -> Response:
         file, job_id = await self._file(request, PRICES), request.path_params["id"]
-        await self._noted(request, "downloaded", f"what each answer costs, model {job_id}", lambda _: None)
+        await self._log_change(request, "downloaded", f"what each answer costs, model {job_id}", lambda _: None)
         return FileResponse(file, filename=f"fit-{job_id}.prices.parquet", media_type="application/octet-stream")
 
+    @post("/admin/fits/{id:number}/point", "owner")
     async def fit_point(self, request: Request) -> Response:
-        """The same fit with the allowance of one point of its frontier."""
+        """Start the same fit with the allowance of a point of its frontier."""
         job = await self._job(request.path_params["id"])
         fitted, at = self._fitted(job), request.state.form.number("at", 0, 10**6)
         points = [] if fitted is None else fitted.frontier
         if at is None or at >= len(points):
             raise HTTPException(404)
-        choices, eta = asked(job), points[at].eta
+        choices, eta = choices_of_job(job), points[at].eta
         plain_name = re.split(r" \((?:allowance|budget) ", choices.name)[0]
         name = f"{plain_name} (allowance {eta:g})"
         return await self._submit(request, FitChoices.checked({**choices.model_dump(), "eta": eta, "name": name}))
 
+    @post("/admin/fits/{id:number}/choose", "owner")
     async def choose(self, request: Request) -> Response:
-        """Not shown to participants before an owner says so of this very model."""
+        """Choose a model; participants see nothing of it before an owner shows it."""
         job = await self._job(request.path_params["id"])
         if self._fitted(job) is None:
             raise HTTPException(404)
-        await self._noted(request, "model chosen", f"fit {job.id}", partial(choose, job_id=job.id, shown=False))
+        await self._log_change(request, "model chosen", f"fit {job.id}", partial(choose, job_id=job.id, shown=False))
         return self._to("/results?done=model-chosen")
 
+    @get("/admin/fits/compare", "viewer")
     async def compare(self, request: Request) -> Response:
         sides = []
         for name in ("a", "b"):
@@ -306,13 +321,13 @@ class FitPages(ConsolePages):
             sides.append((job, await self._described(request, job), fitted.summary))
         left, right = (side[1:] for side in sides)
         amount = None if self._host.study is None else self._host.study.settings.amount
-        lines = compared(left, right, _spoken(request), amount)
+        lines = compared(left, right, _language(request), amount)
         return self._page(request, "fits_compared", sides=sides, lines=lines)
 
     # What all of these need
 
     async def _job(self, job_id: int | None) -> Job:
-        job = None if job_id is None else await self._read(partial(find_job, job_id=job_id))
+        job = None if job_id is None else await self._store.read(partial(find_job, job_id=job_id))
         if job is None:
             raise HTTPException(404)
         return job
@@ -331,36 +346,23 @@ class FitPages(ConsolePages):
         study = self._host.study
         columns = {} if study is None else {column.name: column.label for column in study.settings.columns}
         amount = None if study is None else study.settings.amount
-        return in_words(asked(job), columns, await self._beside(_labels, study), _spoken(request), amount)
-
-    routes = (
-        ConsoleRoute("GET", "/admin/fits", fits, "viewer"),
-        ConsoleRoute("POST", "/admin/fits", start, "owner"),
-        ConsoleRoute("GET", "/admin/fits/new", ask, "owner"),
-        ConsoleRoute("GET", "/admin/fits/compare", compare, "viewer"),
-        ConsoleRoute("GET", "/admin/fits/{id:number}", fit, "viewer"),
-        ConsoleRoute("GET", "/admin/fits/{id:number}/score", to_score, "viewer"),
-        ConsoleRoute("POST", "/admin/fits/{id:number}/score", score, "viewer"),
-        ConsoleRoute("GET", "/admin/fits/{id:number}/model", model, "owner"),
-        ConsoleRoute("GET", "/admin/fits/{id:number}/prices", prices, "owner"),
-        ConsoleRoute("POST", "/admin/fits/{id:number}/cancel", cancel, "owner"),
-        ConsoleRoute("POST", "/admin/fits/{id:number}/point", fit_point, "owner"),
-        ConsoleRoute("POST", "/admin/fits/{id:number}/choose", choose, "owner"),
-    )
+        return in_words(
+            choices_of_job(job), columns, await asyncio.to_thread(_labels, study), _language(request), amount
+        )
 
 
 def _may_use(choices: FitChoices, column: str) -> bool:
     return choices.features is None or column in choices.features
 
 
-def asked(job: Job) -> FitChoices:
+def choices_of_job(job: Job) -> FitChoices:
     """Return all settings of a fit, also those that went without saying."""
     return FitChoices.of_job(job.settings)
 
 
 @lru_cache(maxsize=2)
 def _outcomes(study: StudyFolder) -> tuple[str, ...]:
-    """Read once of each study; a host opens it anew when its files change."""
+    """Return the outcomes, cached for each study."""
     return outcome_labels(study)
 
 
@@ -371,13 +373,13 @@ def _unfit_outcomes(study: StudyFolder, labels: tuple[str, ...]) -> str | None:
 
 
 def _figure(points: list[FrontierPoint], study: StudyFolder | None) -> Figure | None:
-    """Of errors in 100 decisions, or of amounts."""
+    """Return the figure of a frontier, with errors in 100 decisions or amounts."""
     scale = 100 if study is None or study.settings.amount is None else 1
-    return drawn([point.eta for point in points], [point.error for point in points], scale) if points else None
+    return draw_figure([point.eta for point in points], [point.error for point in points], scale) if points else None
 
 
 def _labels(study: StudyFolder | None) -> tuple[str, ...]:
-    """The outcomes, or what stands for two where there are none any more; of amounts none."""
+    """Return the outcomes; placeholders if there are none any more, nothing for amounts."""
     if study is not None and study.settings.amount is not None:
         return ()
     try:

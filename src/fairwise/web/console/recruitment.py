@@ -1,4 +1,4 @@
-"""How people come: the study's own links, personal links, and rooms."""
+"""Recruitment: the study's own links, personal links, lists of ids, and rooms."""
 
 from __future__ import annotations
 
@@ -18,17 +18,16 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from fairwise.languages import marked
 from fairwise.store import recruitment, rooms
 from fairwise.store.export import defused
 from fairwise.study.folder import StudyFolder
 from fairwise.study.recruitment import PANELS, Keys, is_panel_id
-from fairwise.study.texts import marked
-from fairwise.web.console.base import ConsolePages, ConsoleRoute
-from fairwise.web.console.rendering import console_language
-from fairwise.web.shared.forms import whole_number
+from fairwise.web.console.base import ConsolePages, console_language, get, post
+from fairwise.web.shared.requests import whole_number
 
 MOST_LINKS = 1000
-"""So many at once; more with the command line, or by doing it again."""
+"""Links that can be made at once."""
 
 _LONGEST_NAME = 200
 _LONGEST_LINE = 600
@@ -59,9 +58,9 @@ class Address:
 
     @property
     def picture(self) -> Markup:
-        """For phones."""
-        drawn = segno.make(self.text, micro=False)
-        return Markup(drawn.svg_inline(border=2, omitsize=True, dark="#000", light="#fff"))  # noqa: S704 - drawn here
+        """QR code for phones."""
+        qr = segno.make(self.text, micro=False)
+        return Markup(qr.svg_inline(border=2, omitsize=True, dark="#000", light="#fff"))  # noqa: S704 - drawn here
 
 
 @dataclass(frozen=True)
@@ -117,8 +116,9 @@ _OPEN_LETTER = marked(
 
 
 class RecruitmentPages(ConsolePages):
-    """For owners alone: whoever has a link can answer by it."""
+    """Recruitment, for owners: whoever has a link can answer by it."""
 
+    @get("/admin/coming", "owner")
     async def coming(
         self,
         request: Request,
@@ -131,11 +131,11 @@ class RecruitmentPages(ConsolePages):
         study = self._host.study
         if study is None:
             return self._to("")
-        asked, state = request.query_params.get("page", ""), request.query_params.get("state", "")
-        everyone = await self._read(recruitment.all_invited)
-        found = [one for one in everyone if state in ("", one.state) or state not in _STATES]
-        pages = max(1, ceil(len(found) / _PAGE_SIZE))
-        page = min(max(1, whole_number(asked) or 1), pages)
+        page_text, state = request.query_params.get("page", ""), request.query_params.get("state", "")
+        everyone = await self._store.read(recruitment.all_invited)
+        invitations = [one for one in everyone if state in ("", one.state) or state not in _STATES]
+        pages = max(1, ceil(len(invitations) / _PAGE_SIZE))
+        page = min(max(1, whole_number(page_text) or 1), pages)
         settings, base = study.settings.recruitment, self._base(request)
         draft = self._letter(study)
         return self._page(
@@ -149,11 +149,11 @@ class RecruitmentPages(ConsolePages):
             panel=PANELS.get(settings.panel),
             panel_link=f"{base}/{_PANEL_LINKS[settings.panel]}" if settings.panel else None,
             signed=bool(settings.panel_keys),
-            listed=await self._read(recruitment.how_many_listed),
+            listed=await self._store.read(recruitment.how_many_listed),
             ids=ids,
-            rooms=await self._read(rooms.all_rooms),
-            links=found[(page - 1) * _PAGE_SIZE : page * _PAGE_SIZE],
-            found=len(found),
+            rooms=await self._store.read(rooms.all_rooms),
+            links=invitations[(page - 1) * _PAGE_SIZE : page * _PAGE_SIZE],
+            found=len(invitations),
             everyone=len(everyone),
             states=_STATES,
             state=state if state in _STATES else "",
@@ -166,7 +166,7 @@ class RecruitmentPages(ConsolePages):
         )
 
     def _base(self, request: Request) -> str:
-        """Where participants reach the study, as far as this page was reached there too."""
+        """Return the address of the study, as this page was reached."""
         return f"{request.url.scheme}://{request.url.netloc}{self._host.prefix}"
 
     @staticmethod
@@ -188,6 +188,7 @@ class RecruitmentPages(ConsolePages):
 
     # Personal links
 
+    @post("/admin/coming/links", "owner")
     async def make_links(self, request: Request) -> Response:
         """Show the links, which are kept nowhere; the same form sent again makes the same links, not others."""
         form, study = request.state.form, self._study()
@@ -209,25 +210,27 @@ class RecruitmentPages(ConsolePages):
         tokens = [self._host.keys.token(f"link {once} {at} {name}") for at, name in enumerate(names)]
         kept = [(Keys.hashed(token), name) for token, name in zip(tokens, names, strict=True)]
         keep = partial(recruitment.invite_once, people=kept, at=datetime.now(UTC))
-        await self._noted(request, "links made", str(len(called)), keep)
-        links = [f"{self._base(request)}/p/{token}" for token in tokens]
-        made = [
-            PersonalLink(name, email, link, study.settings.title, _filled(letter, name, link))
-            for name, (_, email), link in zip(names, called, links, strict=True)
+        await self._log_change(request, "links made", str(len(called)), keep)
+        addresses = [f"{self._base(request)}/p/{token}" for token in tokens]
+        links = [
+            PersonalLink(name, email, address, study.settings.title, _filled(letter, name, address))
+            for name, (_, email), address in zip(names, called, addresses, strict=True)
         ]
         file = f"links-{datetime.now(UTC):%Y-%m-%d}.csv"
-        return self._page(request, "links_made", made=made, csv=_as_csv(made), file=file)
+        return self._page(request, "links_made", made=links, csv=_as_csv(links), file=file)
 
+    @post("/admin/coming/links/{id:number}/revoke", "owner")
     async def revoke(self, request: Request) -> Response:
         which: int = request.path_params["id"]
-        if which not in {one.id for one in await self._read(recruitment.all_invited)}:
+        if which not in {one.id for one in await self._store.read(recruitment.all_invited)}:
             raise HTTPException(404)
         revoke = partial(recruitment.revoke_one, invitation_id=which, at=datetime.now(UTC))
-        await self._noted(request, "link revoked", str(which), revoke)
+        await self._log_change(request, "link revoked", str(which), revoke)
         return self._to("/coming?done=link-revoked")
 
     # Ids that may come from the panel
 
+    @post("/admin/coming/ids", "owner")
     async def list_ids(self, request: Request) -> Response:
         """Add to the list; once there is one, nobody else is let in."""
         study, written = self._host.study, request.state.form.text("ids", 300_000)
@@ -242,38 +245,31 @@ class RecruitmentPages(ConsolePages):
             return await self.coming(request, marked("Give the ids that may come, one in a line"))
         marks = [self._host.keys.mark(study.settings.recruitment.panel, one) for one in ids]
         keep = partial(recruitment.list_ids, marks=marks, at=datetime.now(UTC))
-        await self._noted(request, "ids listed", str(len(ids)), keep)
+        await self._log_change(request, "ids listed", str(len(ids)), keep)
         return self._to("/coming?done=ids-listed")
 
+    @post("/admin/coming/ids/delete", "owner")
     async def delete_list(self, request: Request) -> Response:
-        await self._noted(request, "list of ids deleted", "", recruitment.delete_list)
+        await self._log_change(request, "list of ids deleted", "", recruitment.delete_list)
         return self._to("/coming?done=ids-deleted")
 
     # Rooms
 
+    @post("/admin/coming/rooms", "owner")
     async def open_room(self, request: Request) -> Response:
         name = request.state.form.text("name", _LONGEST_NAME)
         if not name:
             return await self.coming(request, marked("Give the room a name, such as Class 7b"))
-        await self._noted(request, "room opened", name, partial(rooms.open_room, name=name, at=datetime.now(UTC)))
+        await self._log_change(request, "room opened", name, partial(rooms.open_room, name=name, at=datetime.now(UTC)))
         return self._to("/coming?done=room-opened")
 
+    @post("/admin/coming/rooms/{code}/close", "owner")
     async def close_room(self, request: Request) -> Response:
         code = rooms.read_code(request.path_params["code"])
-        if await self._read(partial(rooms.find_room, code=code)) is None:
+        if await self._store.read(partial(rooms.find_room, code=code)) is None:
             raise HTTPException(404)
-        await self._noted(request, "room closed", code, partial(rooms.close_room, code=code, at=datetime.now(UTC)))
+        await self._log_change(request, "room closed", code, partial(rooms.close_room, code=code, at=datetime.now(UTC)))
         return self._to("/coming?done=room-closed")
-
-    routes = (
-        ConsoleRoute("GET", "/admin/coming", coming, "owner"),
-        ConsoleRoute("POST", "/admin/coming/links", make_links, "owner"),
-        ConsoleRoute("POST", "/admin/coming/links/{id:number}/revoke", revoke, "owner"),
-        ConsoleRoute("POST", "/admin/coming/ids", list_ids, "owner"),
-        ConsoleRoute("POST", "/admin/coming/ids/delete", delete_list, "owner"),
-        ConsoleRoute("POST", "/admin/coming/rooms", open_room, "owner"),
-        ConsoleRoute("POST", "/admin/coming/rooms/{code}/close", close_room, "owner"),
-    )
 
 
 _SECONDS_A_PAIR = 18
@@ -297,11 +293,11 @@ def _problem(count: str, number: int | None, lines: Sequence[str]) -> str | None
     return None if long is None else f"The name {long[:40]}… is longer than {_LONGEST_NAME} characters"
 
 
-def _as_csv(made: Sequence[PersonalLink]) -> str:
+def _as_csv(links: Sequence[PersonalLink]) -> str:
     """An address that holds the file itself: the server has the links no more when the page was sent."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["name", "email", "link", "subject", "letter"])
-    for one in made:
+    for one in links:
         writer.writerow([defused(one.name), defused(one.email), one.link, defused(one.subject), defused(one.letter)])
     return f"data:text/csv;charset=utf-8,{quote(text.getvalue())}"

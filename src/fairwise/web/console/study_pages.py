@@ -1,7 +1,8 @@
-"""A study in the console: what it says and asks, changed part by part; and whether it is open."""
+"""The study in the console: sections, previews, its state, and trials."""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 import random
@@ -18,7 +19,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from fairwise.errors import InputError
 from fairwise.store.erasure import note_deletion
@@ -32,16 +33,13 @@ from fairwise.study.settings import StudySettings, StudyState
 from fairwise.study.texts import LONGEST, language, marked, safe_html
 from fairwise.study.toml import Plain, SettingError
 from fairwise.study.translations import translated
-from fairwise.web.console.base import ConsolePages, ConsoleRoute
-from fairwise.web.console.list_sections import QuestionsSection, questions_preview
-from fairwise.web.console.rendering import Rendering
-from fairwise.web.console.section import LOCKED, Section
-from fairwise.web.console.study_editor import TextSection, sections_of
+from fairwise.web.console.base import ConsolePages, Rendering, get, post
+from fairwise.web.console.settings_form import LOCKED, Section
+from fairwise.web.console.study_editor import QuestionsSection, TextSection, questions_preview, sections_of
 from fairwise.web.console.uploads import UploadedPeople
-from fairwise.web.shared.forms import Form
-from fairwise.web.shared.host import Host
-from fairwise.web.shared.language_choice import language_of
+from fairwise.web.shared.host import HOURS_KEPT, Host, Trials
 from fairwise.web.shared.pages import Pages
+from fairwise.web.shared.requests import Form, visitor_language
 from fairwise.web.shared.security import POLICY
 from fairwise.web.shared.views import OwnPages, Pair
 
@@ -53,7 +51,7 @@ FRAMED = {
     "x-frame-options": "SAMEORIGIN",
 }
 FRAMING = {"content-security-policy": f"{POLICY}; frame-src 'self'; connect-src 'self'; frame-ancestors 'none'"}
-"""For the page that shows such a frame."""
+"""Headers of a page that shows such a frame."""
 
 # Links and forms of such a page lead nowhere.
 _NOBODY = OwnPages(path="#", link="https://…/p/…", csrf="")
@@ -73,22 +71,24 @@ def pair_preview(content: Plain, form: Form, upload: UploadedPeople, prefix: str
     code = code if code in settings.languages else settings.languages[0]
     if code != settings.languages[0]:
         settings, _ = translated(settings, code, Path("none"))
-    a, b = _two_people(settings, upload, code, others=form.text("do", 10) == "others")
+    a, b = _two_people(settings, upload, code, shuffle=form.text("do", 10) == "others")
     pair = Pair(number=1, total=settings.pairs, answered=0, a=a, b=b)
-    return Pages(settings, "", "", prefix, spoken=language(code)).pair(_NOBODY, pair)
+    return Pages(settings, "", "", prefix, spoken=language(code)).render("pair", _NOBODY, pair=pair)
 
 
-def _two_people(settings: StudySettings, upload: UploadedPeople, code: str, *, others: bool) -> tuple[Card, Card]:
+def _two_people(settings: StudySettings, upload: UploadedPeople, code: str, *, shuffle: bool) -> tuple[Card, Card]:
     """Two who differ in something that is shown, if there are such."""
     sample = upload.sample()
-    shown = {column.name: sample[column.name] for column in settings.columns}
-    people = pa.table({ID: [str(row) for row in range(sample.num_rows)], **{k: v for k, v in shown.items() if k != ID}})
-    if ID in shown:
+    columns = {column.name: sample[column.name] for column in settings.columns}
+    people = pa.table(
+        {ID: [str(row) for row in range(sample.num_rows)], **{k: v for k, v in columns.items() if k != ID}}
+    )
+    if ID in columns:
         raise InputError(f"A column called {ID} cannot be shown: the name is kept for people's ids. Give it another.")
     cards = list(cards_of(people, settings.columns, upload.name, language(code)).values())
     if len(cards) < 2:
         raise InputError(f"{upload.name}: there is only one person in it; a pair needs two.")
-    if others:
+    if shuffle:
         random.shuffle(cards)
     return next((two for two in combinations(cards, 2) if two[0].rows != two[1].rows), (cards[0], cards[1]))
 
@@ -99,8 +99,8 @@ def text_preview(edition: Edition, document: str, markdown: str, prefix: str) ->
     consent, task = (html, "") if document == "consent" else ("", html)
     pages = Pages(edition.settings, consent, task, prefix, spoken=edition.language)
     if document == "consent":
-        return pages.consent(start_key="", csrf="", resume=None)
-    return pages.task(_NOBODY)
+        return pages.render("consent", start_key="", csrf="")
+    return pages.render("task", _NOBODY)
 
 
 # Changing the files of a study that is served: checked as a whole before, and changed all at once.
@@ -109,7 +109,7 @@ _READ = (".toml", ".md", ".parquet", ".key")
 
 
 class ChangedMeanwhile(Exception):  # noqa: N818 - nobody's fault
-    """Someone else has changed the same file in the meantime."""
+    """Error: someone else has changed the same file in the meantime."""
 
 
 @dataclass(frozen=True)
@@ -119,10 +119,10 @@ class Edit:
     study: StudyFolder
     home: Path
     before: Mapping[str, str]
-    """What the changed files were when the change was thought of."""
+    """Versions of the files before the change."""
 
     why_locked: str = LOCKED
-    """What is said of a change that comes too late."""
+    """Message for a change that comes too late."""
 
     def take_effect(self, connection: Connection, fingerprint: str) -> None:
         """Put the files in place, if nobody else has changed them; done twice it is done once.
@@ -137,7 +137,7 @@ class Edit:
             if is_locked(connection):
                 raise InputError(self.why_locked)
             claim(connection, self.study.fingerprint)
-        if any(version(self.home / name) != known for name, known in self.before.items()):
+        if any(version(self.home / name) != before_version for name, before_version in self.before.items()):
             raise ChangedMeanwhile
         for name in self.before:
             (draft / name).replace(self.home / name)
@@ -159,35 +159,35 @@ def edited(
         for name, text in changes.items():
             (draft / name).write_text(text, encoding="utf-8", newline="\n")
         try:
-            found = StudyFolder.open(draft)
+            study_draft = StudyFolder.open(draft)
         except InputError as error:
             raise InputError(str(error).replace(f"{draft}{os.sep}", "")) from None
-        yield Edit(found, home, before, why_locked)
+        yield Edit(study_draft, home, before, why_locked)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 
 
-def discard_left_behind(home: Path) -> None:
+def discard_drafts(home: Path) -> None:
     """Delete what a process that was killed left behind."""
     for left in (*home.glob(".edit.*.part"), *home.glob(".study.*.part")):
         shutil.rmtree(left, ignore_errors=True)
 
 
 def version(file: Path) -> str:
-    """Which content a file has; empty if there is none."""
+    """Return the hash of a file's content; empty if there is none."""
     with suppress(FileNotFoundError):
         return hashlib.sha256(file.read_bytes()).hexdigest()[:24]
     return ""
 
 
-def has_begun(connection: Connection) -> bool:
+def has_participants(connection: Connection) -> bool:
     """Whether anyone takes part, or did."""
     return connection.execute(sa.select(participants.c.id).limit(1)).first() is not None
 
 
 def is_locked(connection: Connection) -> bool:
     """Whether what decides about pairs must stay as it is."""
-    return has_begun(connection) or standing(connection).state == StudyState.OPEN
+    return has_participants(connection) or standing(connection).state == StudyState.OPEN
 
 
 _TRIES = 5
@@ -203,7 +203,7 @@ class _NotFromHere(Exception):  # noqa: N818 - someone else was faster, or it is
 
 
 def _missing(note: str, parts: Mapping[str, Section]) -> tuple[str, Section | None]:
-    """What is still to be completed, and in which part of the study instead of in which file."""
+    """Return what is to be completed, and the section instead of the file."""
     file, _, words = note.partition(": ")
     part = parts.get(file)
     return (note, None) if part is None else (words.removeprefix("[FILL IN: ").removesuffix("]"), part)
@@ -214,8 +214,9 @@ class StudyPages(ConsolePages):
 
     def __init__(self, host: Host, rendering: Rendering) -> None:
         super().__init__(host, rendering)
-        discard_left_behind(host.path)
+        discard_drafts(host.path)
 
+    @get("/admin/study", "owner")
     async def show(self, request: Request) -> Response:
         study = self._host.study
         if study is None:
@@ -225,10 +226,10 @@ class StudyPages(ConsolePages):
         except InputError as error:
             heading = "The files of the study were changed, and cannot be read"
             return self._page(request, "message", 500, heading=heading, text=str(error))
-        begun = await self._read(has_begun)
+        is_begun = await self._store.read(has_participants)
         parts = {section.files[0]: section for section in reversed(list(sections.values()))}
         unfinished = [_missing(note, parts) for note in study.unfinished]
-        return self._page(request, "study", all_sections=sections.values(), begun=begun, unfinished=unfinished)
+        return self._page(request, "study", all_sections=sections.values(), begun=is_begun, unfinished=unfinished)
 
     def _section(self, request: Request) -> Section:
         self._study()
@@ -240,6 +241,7 @@ class StudyPages(ConsolePages):
             raise HTTPException(404)
         return section
 
+    @get("/admin/study/{part}", "owner")
     async def section(self, request: Request) -> Response:
         section = self._section(request)
         return await self._show_section(request, section, section.values)
@@ -254,7 +256,7 @@ class StudyPages(ConsolePages):
         status: int = 200,
         error: InputError | None = None,
     ) -> Response:
-        locked, wrong = await self._read(is_locked), error if isinstance(error, SettingError) else None
+        locked, wrong = await self._store.read(is_locked), error if isinstance(error, SettingError) else None
         response = self._page(
             request,
             section.template,
@@ -267,24 +269,28 @@ class StudyPages(ConsolePages):
             token=section.token,
             locked=locked and any(field.locked for field in section.fields),
             why_locked=section.why_locked,
-            begun=await self._read(has_begun),
+            begun=await self._store.read(has_participants),
             meanwhile=status == 409,
             longest=LONGEST,
         )
         response.headers.update(FRAMING)
         return response
 
+    @get("/admin/study/{part}/preview", "owner")
     async def first_preview(self, request: Request) -> Response:
         section = self._section(request)
         return await self._show_preview(request, section, Form(section.values))
 
+    @post("/admin/study/{part}/preview", "owner")
     async def preview(self, request: Request) -> Response:
         return await self._show_preview(request, self._section(request), request.state.form)
 
     async def _show_preview(self, request: Request, section: Section, form: Form) -> Response:
         if not isinstance(section, QuestionsSection):
-            return await self._beside(self._preview, section, form.text("text", LONGEST))  # of long ones it takes long
-        locked = await self._read(is_locked)
+            return await asyncio.to_thread(
+                self._preview, section, form.text("text", LONGEST)
+            )  # of long ones it takes long
+        locked = await self._store.read(is_locked)
         try:
             settings = section.proposed(form, locked=locked)
             before, after = (questions_on_page(settings.questions, when) for when in ("before", "after"))
@@ -292,7 +298,7 @@ class StudyPages(ConsolePages):
             return framed(questions_preview(settings, self._host.prefix, _NOBODY, when))
         except InputError as error:
             text = str(error).removeprefix("study: ")
-            return framed(self._rendering.page("preview_note", language_of(request.scope), text=text))
+            return framed(self._rendering.page("preview_note", visitor_language(request.scope), text=text))
 
     def _preview(self, section: Section, text: str) -> Response:
         edition = self._study().editions.get(section.code) if isinstance(section, TextSection) else None
@@ -302,6 +308,7 @@ class StudyPages(ConsolePages):
 
     # Saving
 
+    @post("/admin/study/{part}", "owner")
     async def save(self, request: Request) -> Response:
         form = request.state.form
         for _ in range(_TRIES):
@@ -324,25 +331,26 @@ class StudyPages(ConsolePages):
         # Read before its versions were: if it was changed between, they are not those of what was read.
         if self._section(request).token != section.token:
             raise ChangedMeanwhile
-        locked = await self._read(is_locked)
-        changes = await self._beside(section.changes, request.state.form, locked=locked)
+        locked = await self._store.read(is_locked)
+        changes = await asyncio.to_thread(section.changes, request.state.form, locked=locked)
         if not changes:
             return
-        known = {name: before[name] for name in changes}
+        versions = {name: before[name] for name in changes}
         fingerprint = self._study().fingerprint
 
         def check_and_change() -> None:
-            with edited(self._host.path, changes, known, section.why_locked) as edit:
+            with edited(self._host.path, changes, versions, section.why_locked) as edit:
 
                 def change(connection: Connection) -> None:
                     edit.take_effect(connection, fingerprint)
 
-                self._noted_now(request, "study changed", f"{section.title}{section.suffix}", change)
+                self._log_change_now(request, "study changed", f"{section.title}{section.suffix}", change)
 
-        await self._beside(check_and_change)
+        await asyncio.to_thread(check_and_change)
 
     # Open, pause, close
 
+    @post("/admin/state", "owner")
     async def change_state(self, request: Request) -> Response:
         study, form = self._study(), request.state.form
         state = next((one for one in StudyState if one == form.text("state", 10)), None)
@@ -359,17 +367,48 @@ class StudyPages(ConsolePages):
                 note_deletion(connection)
 
         try:
-            await self._noted(request, f"study {_DONE[state]}", study.settings.title, change)
+            await self._log_change(request, f"study {_DONE[state]}", study.settings.title, change)
         except _NotFromHere:
             return self._to("?done=state-known")
         self._host.look_again()
         return self._to(f"?done={_DONE[state]}")
 
-    routes = (
-        ConsoleRoute("GET", "/admin/study", show, "owner"),
-        ConsoleRoute("GET", "/admin/study/{part}", section, "owner"),
-        ConsoleRoute("POST", "/admin/study/{part}", save, "owner"),
-        ConsoleRoute("GET", "/admin/study/{part}/preview", first_preview, "owner"),
-        ConsoleRoute("POST", "/admin/study/{part}/preview", preview, "owner"),
-        ConsoleRoute("POST", "/admin/state", change_state, "owner"),
-    )
+
+TRIED = "study tried"
+"""Entry in the audit log when a trial ends."""
+
+NOTICE = marked("This is a trial: nothing that you answer here is kept.")
+END = marked("End the trial")
+
+
+class TrialPages(ConsolePages):
+    """Begin and end a trial; its own pages are those of participants, see ``web/trial_site.py``."""
+
+    def __init__(self, host: Host, rendering: Rendering) -> None:
+        super().__init__(host, rendering)
+        self._trials = Trials(host.path, host.keys, host.prefix)
+        self._trials.discard_old()
+
+    @get("/admin/try", "owner")
+    async def show(self, request: Request) -> Response:
+        study = self._study()
+        link = self._trials.link(self._trials.name_of(request.state.operator))
+        return self._page(
+            request, "try", link=link, pairs=study.settings.pairs, hours=HOURS_KEPT, arms=study.settings.arms
+        )
+
+    @post("/admin/try", "owner")
+    async def begin(self, request: Request) -> Response:
+        self._trials.discard_old()
+        name = self._trials.name_of(request.state.operator)
+        link = await asyncio.to_thread(self._trials.begin, name, self._study(), request.state.form.text("arm", 100))
+        asyncio.get_running_loop().call_later(HOURS_KEPT * 3600 + 60, self._trials.discard_old)
+        return RedirectResponse(link, 303)
+
+    @post("/admin/try/end", "owner")
+    async def end(self, request: Request) -> Response:
+        study, name = self._study(), self._trials.name_of(request.state.operator)
+        if self._trials.link(name) is not None:
+            await asyncio.to_thread(self._trials.end, name)
+            await self._log_change(request, TRIED, study.settings.title, lambda _: None)
+        return self._to("?done=tried")

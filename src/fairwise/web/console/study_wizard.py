@@ -28,15 +28,11 @@ from fairwise.tables.files import DECIMALS
 from fairwise.tables.look import ENCODINGS, ColumnLook, FileFormat
 from fairwise.tables.parsing import SEPARATORS
 from fairwise.web.console import study_pages
-from fairwise.web.console.base import ConsolePages, ConsoleRoute
-from fairwise.web.console.decisions import KINDS, ROWS, decided, first_decided, with_suggestions
-from fairwise.web.console.file_form import NoFile, receive_file
-from fairwise.web.console.rendering import Rendering
-from fairwise.web.console.settings_form import FormField
-from fairwise.web.console.uploads import HOURS_KEPT, MOST_BYTES, UploadedPeople, Uploads
-from fairwise.web.shared.forms import Form, whole_number
+from fairwise.web.console.base import ConsolePages, Rendering, get, post
+from fairwise.web.console.settings_form import KINDS, ROWS, FormField, decided, first_decided, with_suggestions
+from fairwise.web.console.uploads import HOURS_KEPT, MOST_BYTES, NoFile, UploadedPeople, Uploads, receive_file
 from fairwise.web.shared.host import Host
-from fairwise.web.shared.language_choice import language_of
+from fairwise.web.shared.requests import Form, visitor_language, whole_number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,7 +73,7 @@ class StudyChoices:
 
 
 def first_values(upload: UploadedPeople) -> dict[str, str]:
-    """What the form says before anything is chosen: nothing is shown to participants by itself."""
+    """Return the values of the form before anything is chosen; no column is ticked."""
     values = {"id": str(_likely_id(upload)), "outcome": "", "answers": "four", "design": "mixed", "pairs": "50"}
     values |= {
         "first": SOURCE,
@@ -97,7 +93,7 @@ def _likely_id(upload: UploadedPeople) -> int:
 
 
 def choices_of(form: Form, upload: UploadedPeople) -> StudyChoices:
-    """Everything that was chosen; the first thing that is missing is said."""
+    """Return everything that was chosen; an InputError names the first thing that is missing."""
     id_column = _column(form, "id", upload)
     if id_column is None:
         raise InputError(marked("Choose the column that tells people apart"))
@@ -116,17 +112,17 @@ def choices_of(form: Form, upload: UploadedPeople) -> StudyChoices:
 
 
 def settings_of(form: Form, upload: UploadedPeople) -> Plain:
-    """As settings; what was left empty is left out, so that our own words stand there."""
+    """Return the settings in a form; empty words are left out, so that the defaults apply."""
     words = {field.path: text for field in _WORDS if (text := field.read(form))}
     first = form.text("first", 16)
-    spoken = [first, *(code for code in available() if code != first and f"also-{code}" in form.fields)]
+    languages = [first, *(code for code in available() if code != first and f"also-{code}" in form.fields)]
     pairs = _PAIRS.number(form)
     if not 1 <= pairs <= MOST_PAIRS:
         raise InputError(f"{_PAIRS.label}: {pairs}; allowed: 1 to {MOST_PAIRS}")
     return {
         **words,
         **decided(form),
-        "languages": spoken,
+        "languages": languages,
         "answers": form.text("answers", 10),
         "pairs": pairs,
         "design": _design(form, pairs),
@@ -135,7 +131,7 @@ def settings_of(form: Form, upload: UploadedPeople) -> Plain:
 
 
 def _columns(form: Form, upload: UploadedPeople) -> list[dict[str, str]]:
-    """What participants see, in the order that was chosen."""
+    """Return the columns that participants see, in the chosen order."""
     ticked = [number for number in range(len(upload.columns)) if f"show-{number}" in form.fields]
 
     def place(number: int) -> tuple[int, int]:
@@ -153,7 +149,7 @@ def _columns(form: Form, upload: UploadedPeople) -> list[dict[str, str]]:
 
 
 def mixed(pairs: int) -> dict[str, int]:
-    """How many of so many pairs are of another kind than uniform.
+    """Return the number of pairs of each special kind.
 
     >>> mixed(50)
     {'anchors': 8, 'repeats': 5, 'checks': 3}
@@ -169,7 +165,7 @@ def _design(form: Form, pairs: int) -> dict[str, int]:
 
 
 def _column(form: Form, name: str, upload: UploadedPeople) -> str | None:
-    """Columns are choices by their place in the file, as a name may be anything."""
+    """Return the column with the chosen number."""
     number = form.number(name, 0, len(upload.columns) - 1)
     return None if number is None else upload.columns[number].name
 
@@ -180,7 +176,7 @@ def _look_at(place: str, upload: UploadedPeople) -> ColumnLook | None:
 
 
 class StudyWizardPages(ConsolePages):
-    """Nothing of a study is there before the last step, and then all of it."""
+    """Steps from a table to a study, which is created atomically in the last one."""
 
     def __init__(self, host: Host, rendering: Rendering) -> None:
         super().__init__(host, rendering)
@@ -190,10 +186,12 @@ class StudyWizardPages(ConsolePages):
 
     # The table
 
+    @get("/admin/new", "owner")
     async def start(self, request: Request, problem: str | None = None, status: int = 0) -> Response:
         there, most = self._host.has_study, MOST_BYTES // 1024**2
         return self._page(request, "new", status, problem=problem, there=there, most=most, hours=HOURS_KEPT)
 
+    @post("/admin/new", "owner", most_bytes=MOST_BYTES + _AROUND)
     async def upload(self, request: Request) -> Response:
         kind = request.headers.get("content-type", "").partition(";")[0]
         if kind != "multipart/form-data":
@@ -205,7 +203,7 @@ class StudyWizardPages(ConsolePages):
         name = self._uploads.new(operator_id)
 
         def check(form: Form) -> None:
-            self._refuse_others(request, form)
+            self._check_form(request, form)
             self._uploads.make_room(operator_id)
 
         try:
@@ -229,6 +227,7 @@ class StudyWizardPages(ConsolePages):
 
     # What was understood of it
 
+    @get("/admin/new/{upload}/file", "owner")
     async def file(self, request: Request, problem: str | None = None) -> Response:
         if self._host.has_study:
             return self._to("/new")
@@ -244,20 +243,22 @@ class StudyWizardPages(ConsolePages):
             decimals=DECIMALS,
         )
 
-    async def read_again(self, request: Request) -> Response:
-        """The same file, read as its sender says."""
+    @post("/admin/new/{upload}/file", "owner")
+    async def read_as(self, request: Request) -> Response:
+        """Read the same file in another format."""
         upload, form = self._upload(request), request.state.form
         allowed = {"encoding": ENCODINGS, "separator": SEPARATORS, "decimal": DECIMALS}
-        said = {name: form.fields.get(name, "") for name in allowed}
-        wanted = FileFormat(**{name: value if value in allowed[name] else "" for name, value in said.items()})
+        chosen = {name: form.fields.get(name, "") for name in allowed}
+        file_format = FileFormat(**{name: value if value in allowed[name] else "" for name, value in chosen.items()})
         try:
-            await self._uploads.look_at(upload.id, upload.name, wanted)
+            await self._uploads.look_at(upload.id, upload.name, file_format)
         except InputError as error:
             return await self.file(request, upload.problem(error))
         except FileNotFoundError:
             return await self.start(request, _REPLACED)
         return self._to(f"/new/{upload.id}/file")
 
+    @post("/admin/new/{upload}/discard", "owner")
     async def discard(self, request: Request) -> Response:
         self._uploads.discard(self._upload(request).id)
         return self._to("/new?done=discarded")
@@ -270,6 +271,7 @@ class StudyWizardPages(ConsolePages):
 
     # What is chosen
 
+    @get("/admin/new/{upload}", "owner")
     async def choose(self, request: Request) -> Response:
         if self._host.has_study:
             return self._to("/new")
@@ -299,12 +301,14 @@ class StudyWizardPages(ConsolePages):
         response.headers.update(study_pages.FRAMING)
         return response
 
+    @get("/admin/new/{upload}/preview", "owner")
     async def first_preview(self, request: Request) -> Response:
         upload = self._upload(request)
-        return await self._beside(self._preview, request, Form(first_values(upload)), upload)
+        return await asyncio.to_thread(self._preview, request, Form(first_values(upload)), upload)
 
+    @post("/admin/new/{upload}/preview", "owner")
     async def preview(self, request: Request) -> Response:
-        return await self._beside(self._preview, request, request.state.form, self._upload(request))
+        return await asyncio.to_thread(self._preview, request, request.state.form, self._upload(request))
 
     def _preview(self, request: Request, form: Form, upload: UploadedPeople) -> Response:
         try:
@@ -313,11 +317,11 @@ class StudyWizardPages(ConsolePages):
             html = study_pages.pair_preview(settings, form, upload, self._host.prefix)
         except InputError as error:
             text = upload.problem(error)
-            return study_pages.framed(self._rendering.page("preview_note", language_of(request.scope), text=text))
+            return study_pages.framed(self._rendering.page("preview_note", visitor_language(request.scope), text=text))
         return study_pages.framed(html)
 
     def _refuse_telling(self, settings: Plain, outcome: str | None, upload: UploadedPeople, *, amounts: bool) -> None:
-        """Now, and not only when the study is made: what tells the outcome is not shown."""
+        """Refuse columns that tell the outcome, in the preview already."""
         if outcome is None:
             return
         key = (upload.id, upload.format, outcome, amounts)
@@ -329,13 +333,14 @@ class StudyWizardPages(ConsolePages):
 
     # The study
 
+    @post("/admin/new/{upload}", "owner")
     async def make(self, request: Request) -> Response:
         if self._host.has_study:
             return await self.start(request, status=409)
         upload, form = self._upload(request), request.state.form
         try:
             choices = choices_of(form, upload)
-            await self._beside(self._make, request, upload, choices)
+            await asyncio.to_thread(self._make, request, upload, choices)
         except InputError as error:
             return self._choose(request, upload, form.fields, upload.problem(error))
         self._uploads.discard_all()
@@ -352,14 +357,15 @@ class StudyWizardPages(ConsolePages):
                 set_state(connection, StudyState.PAUSED)
                 draft.appear()
 
-            self._noted_now(request, "study made", draft.study.settings.title, appear)
+            self._log_change_now(request, "study made", draft.study.settings.title, appear)
 
+    @post("/admin/sample", "owner")
     async def make_sample(self, request: Request) -> Response:
         """A study to try everything on, open and with the answers of simulated people."""
         if self._host.has_study:
             return await self.start(request, status=409)
         try:
-            await self._beside(self._make_sample, request)
+            await asyncio.to_thread(self._make_sample, request)
         except InputError as error:
             return await self.start(request, str(error))
         self._uploads.discard_all()
@@ -374,17 +380,4 @@ class StudyWizardPages(ConsolePages):
                 simulated.take_part(connection, draft.study, draw_panel(), at=datetime.now(UTC))
                 draft.appear()
 
-            self._noted_now(request, "sample study made", draft.study.settings.title, appear)
-
-    routes = (
-        ConsoleRoute("GET", "/admin/new", start, "owner"),
-        ConsoleRoute("POST", "/admin/new", upload, "owner", most_bytes=MOST_BYTES + _AROUND),
-        ConsoleRoute("POST", "/admin/sample", make_sample, "owner"),
-        ConsoleRoute("GET", "/admin/new/{upload}/file", file, "owner"),
-        ConsoleRoute("POST", "/admin/new/{upload}/file", read_again, "owner"),
-        ConsoleRoute("GET", "/admin/new/{upload}", choose, "owner"),
-        ConsoleRoute("POST", "/admin/new/{upload}", make, "owner"),
-        ConsoleRoute("GET", "/admin/new/{upload}/preview", first_preview, "owner"),
-        ConsoleRoute("POST", "/admin/new/{upload}/preview", preview, "owner"),
-        ConsoleRoute("POST", "/admin/new/{upload}/discard", discard, "owner"),
-    )
+            self._log_change_now(request, "sample study made", draft.study.settings.title, appear)

@@ -1,4 +1,4 @@
-"""Taking an answer."""
+"""Storing an answer, and choosing the pair that it leads to."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from fairwise.study.recruitment import Keys
 
 
 class Answering:
-    """Keeps answers to pairs that were all laid out at the beginning."""
+    """Store answers of a study whose pairs are all laid out at the beginning."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -35,24 +35,22 @@ class Answering:
         return await self._store.write(Batchable(recording.record_all, sent))
 
     def close(self) -> None:
-        """Finish what was begun."""
+        """Wait for what is in progress."""
 
 
 def answering(study: StudyFolder, store: Store, database: str | Path) -> Answering:
-    """Return what this study needs."""
+    """Return the way in which a study stores answers."""
     if not study.settings.design.active:
         return Answering(store)
     return ActiveAnswering(study, store, database)
 
-
-# Taking an answer in a study with active pairs: together with the pair that it leads to.
 
 # A choice is made anew if the same participant said something else meanwhile, in another tab.
 _TRIES = 10
 
 
 class ActiveAnswering(Answering):
-    """Chooses beside the event loop and before anything is written, from the answers so far and the new one."""
+    """Store answers of a study with active pairs; each answer decides the next pair, in a thread before the write."""
 
     def __init__(self, study: StudyFolder, store: Store, database: str | Path) -> None:
         super().__init__(store)
@@ -71,7 +69,7 @@ class ActiveAnswering(Answering):
                 choice = await asyncio.get_running_loop().run_in_executor(self._thread, self._chosen, place, sent.new)
             position = await self._store.write(partial(recording.record_with_choice, sent=sent, choice=choice))
             if position is not None:
-                self.model.one_more_answer()
+                self.model.count_answer()
                 return position
         raise StoreUnavailable
 
@@ -98,8 +96,6 @@ def situation(place: EmptyPlace, new: NewAnswer) -> Situation:
     return Situation(place.participant_number, place.after + 1, own, shown)
 
 
-# What all participants have in common, learned anew now and then while they answer, beside all else.
-
 _log = logging.getLogger("fairwise")
 # Anew when there are so many more answers, and not more often than this.
 _GROWTH = 0.1
@@ -110,7 +106,7 @@ FEWEST_PARTICIPANTS = 3
 
 @dataclass(frozen=True, eq=False)
 class ChooserState:
-    """A chooser and the model that it has learned, as it is kept; None if it knows nothing yet."""
+    """A chooser and the id of its stored model, None before one was learned."""
 
     chooser: StudyChooser
     model_id: int | None
@@ -118,7 +114,7 @@ class ChooserState:
 
 
 class CommonModel:
-    """The newest one that is kept; one at a time is learned, in a thread, from a look at the database of its own."""
+    """The newest stored model of all participants; the next one is learned in a thread with its own connection."""
 
     def __init__(self, nobody: StudyChooser, store: Store, database: str | Path) -> None:
         self._nobody, self._store = nobody, store
@@ -128,8 +124,8 @@ class CommonModel:
         self._thread = ThreadPoolExecutor(1, "fairwise-learner")
         self.learning: Future[None] | None = None
 
-    def one_more_answer(self) -> None:
-        """Learn anew if it is time; never waits. Called by one thread, that of the event loop."""
+    def count_answer(self) -> None:
+        """Start learning if it is time. Called from the event loop."""
         self._new_answers += 1
         busy = self.learning is not None and not self.learning.done()
         if busy or self._new_answers < _GROWTH * self.now.learned_from or monotonic() < self._last + _SECONDS:
@@ -138,7 +134,7 @@ class CommonModel:
         self.learning = self._thread.submit(with_log_lines(self._learn))
 
     def close(self) -> None:
-        """Finish what was begun."""
+        """Wait for what is in progress."""
         self._thread.shutdown()
         self._database.dispose()
 

@@ -1,19 +1,23 @@
-"""How people come in: by whichever way they came, to the consent page, and from there to their own pages."""
+"""The way into a study: panels, personal links and rooms, the consent page, and the first own page."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
+from typing import NamedTuple
 
 import segno
 from markupsafe import Markup
 from sqlalchemy import Connection
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
+from fairwise.languages import marked
 from fairwise.store import participants
 from fairwise.store.errors import Full, NotInvited, NotListed, StoreProblem, TakesPartAlready, Unknown, Withdrew
 from fairwise.store.export import has_real_people
@@ -23,36 +27,40 @@ from fairwise.store.study_state import require_first_round
 from fairwise.study.recruitment import (
     FORCED_AGENT,
     PANELS,
+    PARAMETER,
     ROOM,
     SIMULATED_AGENT,
     Arrival,
     Incomplete,
+    Keys,
     NotSigned,
+    PanelKeys,
+    Recruitment,
     filled,
 )
 from fairwise.study.settings import ENDS, first_stage
-from fairwise.study.texts import marked
 from fairwise.web.participant.base import COOKIE, ParticipantPages, Services
-from fairwise.web.participant.panel import PanelDoor, Visitor, consent_subject, form_subject
-from fairwise.web.participant.talking import TalkingPages
+from fairwise.web.participant.rounds import TalkingPages
 from fairwise.web.shared import views
-from fairwise.web.shared.attempts import SECONDS, Attempts, consent_limits
-from fairwise.web.shared.forms import read_form
-from fairwise.web.shared.security import cookie_of
+from fairwise.web.shared.requests import read_form
+from fairwise.web.shared.security import SECONDS, Attempts, consent_limits, cookie_of
 
+_log = logging.getLogger("fairwise")
+_CHECKED = "checked"
+_NOT_ME = "not me"
+_LONGEST_SIGNATURE = 200
+_LONGEST_KEY = 400
 _DAY = 24 * 3600
 _MONTH = 30 * _DAY
 _REFRESH_SECONDS = 15
 _TALK_BEGINS_SECONDS = 3  # on a wall whose room is about to talk, and everybody looks at it
-_LONGEST_KEY = 400
-_NOT_ME = "not me"
 
 # Only programs read this.
-_AMONG_PEOPLE = "Real people have answered this study: simulated ones are let in by --force alone"
+_REAL_PEOPLE = "Real people have answered this study: simulated ones are let in by --force alone"
 
 _NO_SUCH_ROOM = marked("There is no open room with this code. Look at the code again, or ask whoever gave it to you")
 _TEXT_CHANGED = marked("This text was changed while you were reading. Please read it again, then say whether you agree")
-
+_INCOMPLETE = marked("Go back to %(panel)s, accept the study there, and open it again from there.")
 _REFUSALS: dict[type[StoreProblem], tuple[int, str, str]] = {
     NotInvited: (
         410,
@@ -67,8 +75,84 @@ _REFUSALS: dict[type[StoreProblem], tuple[int, str, str]] = {
 }
 
 
+class Visitor(NamedTuple):
+    """A person who opens the consent page or sends it."""
+
+    arrival: Arrival
+    signed: bool = False
+    """Whether a panel vouched for who they are."""
+
+    contests: bool = False
+    """Whether they say that somebody else used their id before."""
+
+
+class PanelDoor:
+    """Visitors from the panel: identified by its signature if it signs its links, else by the address."""
+
+    def __init__(self, recruitment: Recruitment, keys: Keys) -> None:
+        self._panel, self._studies, self._keys = recruitment.panel, recruitment.panel_studies, keys
+        self._panel_keys = PanelKeys.read(recruitment.panel_keys) if recruitment.panel_keys else None
+        self._warned = False
+
+    def visitor(self, query: Mapping[str, str]) -> Visitor | None:
+        """Return the visitor of an address; None if no panel sent one. Raises Incomplete or NotSigned."""
+        if not self._panel:
+            return None
+        signed = self._panel_keys is not None and PARAMETER in query
+        if self._panel_keys is not None and signed:
+            try:
+                query = self._panel_keys.claims(query[PARAMETER], self._studies, datetime.now(UTC).timestamp())
+            except NotSigned:
+                if not self._warned:  # once: anyone can make up tokens, and fill a log
+                    self._warned = True
+                    _log.warning(
+                        "A link from the panel is not signed by panel_keys; if real people see that, renew them"
+                    )
+                raise
+        arrival = Arrival.from_panel(self._panel, query)
+        if arrival is None:
+            return None
+        if self._panel_keys is not None and not signed:
+            if not self._keys.is_form(_checked(arrival), query.get(_CHECKED, "")[:_LONGEST_SIGNATURE]):
+                raise NotSigned
+            signed = True
+        return Visitor(arrival, signed)
+
+    def address(self, visitor: Visitor) -> str:
+        """Return the address of the same page; our own signature replaces the panel's, which expires."""
+        if not visitor.signed:
+            return visitor.arrival.address
+        return f"{visitor.arrival.address}&{_CHECKED}={self._keys.form(_checked(visitor.arrival))}"
+
+    def returned(self, start_key: str, *, contests: bool = False) -> Visitor | None:
+        """Return the visitor that a form names; only its signature proves it: see `form_subject`."""
+        try:
+            arrival = Arrival.parsed(start_key)
+        except TypeError:
+            return None
+        signed = self._panel_keys is not None and arrival.came_by in PANELS
+        return Visitor(arrival, signed, contests and not signed)
+
+
+def _checked(arrival: Arrival) -> str:
+    return f"sent by panel {arrival.start_key}"
+
+
+def form_subject(purpose: str, visitor: Visitor) -> str:
+    """Return what a form for a visitor is signed for: its purpose, who came, and whether a panel vouched for it.
+
+    So forms that were opened before the study had the panel's keys are worth nothing afterwards.
+    """
+    return f"{purpose} {visitor.arrival.start_key}{' vouched for' if visitor.signed else ''}"
+
+
+def consent_subject(version: str, visitor: Visitor) -> str:
+    """Return what a consent form is signed for, with the version of the text."""
+    return form_subject(f"consent {version}", visitor)
+
+
 class ConsentPages(ParticipantPages):
-    """Everything before someone takes part. Nobody is counted, and nothing is kept, until they agree."""
+    """Everything before someone takes part. Nothing is stored or counted until they agree."""
 
     def __init__(self, services: Services, talking: TalkingPages) -> None:
         super().__init__(services)
@@ -81,7 +165,7 @@ class ConsentPages(ParticipantPages):
             self._get("/", self.welcome),
             self._post("/not-me", self.not_me),
             self._post("/consent", self.consent),
-            self._get("/consent", self.again),
+            self._get("/consent", self.reloaded),
             self._get("/declined", self.declined),
             self._get("/room", self.ask_code),
             self._post("/room", self.take_code),
@@ -90,19 +174,23 @@ class ConsentPages(ParticipantPages):
         ]
 
     async def welcome(self, request: Request) -> Response:
-        """For those who come by the open link or from the panel."""
+        """Answer those who come by the open link or from the panel."""
         try:
-            sent = self._panel.visitor(request.query_params)
+            from_panel = self._panel.visitor(request.query_params)
         except (Incomplete, NotSigned):
-            return self._incomplete(request) if self._is_open else await self.not_open(request)
-        visitor = sent or Visitor(Arrival.by_open_link())
-        if sent is not None or self._settings.recruitment.open or not self._is_open:
+            if not self._is_open:
+                return await self.not_open(request)
+            heading = self._say(request, marked("This link is not complete"))
+            text = self._say(request, _INCOMPLETE) % {"panel": PANELS[self._settings.recruitment.panel]}
+            return self._page(request, "message", status=404, heading=heading, text=text)
+        visitor = from_panel or Visitor(Arrival.by_open_link())
+        if from_panel is not None or self._settings.recruitment.open or not self._is_open:
             return await self._ask_consent(request, visitor)
-        resume = await self._resumed(request, visitor)
-        return HTMLResponse(self._pages(request).closed_door(code_csrf=self._code_form(), resume=resume))
+        resume = await self._resume(request, visitor)
+        return self._page(request, "closed_door", csrf=self._keys.form("room"), resume=resume)
 
     async def not_me(self, request: Request) -> Response:
-        """Forget who began on this device, for whoever uses it now."""
+        """Forget who started on this device."""
         form = await read_form(request)
         visitor = self._panel.returned(form.text("start_key", _LONGEST_KEY))
         if visitor is None or not self._keys.is_form(form_subject(_NOT_ME, visitor), form.text("csrf", 200)):
@@ -111,26 +199,20 @@ class ConsentPages(ParticipantPages):
         self._forget_device(response)
         return response
 
-    def _incomplete(self, request: Request) -> Response:
-        pages, panel = self._pages(request), PANELS[self._settings.recruitment.panel]
-        text = marked("Go back to %(panel)s, accept the study there, and open it again from there.")
-        heading, text = pages.translate(marked("This link is not complete")), pages.translate(text) % {"panel": panel}
-        return HTMLResponse(pages.message(heading=heading, text=text), 404)
-
     async def invited(self, request: Request) -> Response:
-        """For those who open a personal link by which nobody takes part (any more)."""
+        """Answer those whose personal link belongs to no participant, or no longer."""
         token = request.path_params["token"]
         state = await self._read(request, invitation)
         if state == "invited":
             return await self._ask_consent(request, Visitor(Arrival.by_personal_link(token)))
         if state == "withdrawn":
-            return HTMLResponse(self._pages(request).withdrawn())
+            return self._page(request, "withdrawn")
         if state == "revoked":
-            return self._refused(request, Visitor(Arrival.by_personal_link(token)), NotInvited())
+            return self._refuse(request, Visitor(Arrival.by_personal_link(token)), NotInvited())
         raise Unknown
 
-    async def again(self, request: Request) -> Response:
-        """For a reload of what was a form."""
+    async def reloaded(self, request: Request) -> Response:
+        """Answer a reload of what was a form."""
         text = marked("Open the link again by which you came here.")
         return self._message(request, 404, marked("This page cannot be opened like that"), text)
 
@@ -139,14 +221,9 @@ class ConsentPages(ParticipantPages):
 
     # Rooms
 
-    async def ask_code(self, request: Request) -> Response:
-        return self._ask_code(request)
-
-    def _ask_code(self, request: Request, problem: str | None = None, typed: str = "") -> Response:
-        pages = self._pages(request)
-        words = None if problem is None else pages.translate(problem)
-        page = pages.closed_door(code_csrf=self._code_form(), problem=words, typed=typed)
-        return HTMLResponse(page, 422 if problem else 200)
+    async def ask_code(self, request: Request, problem: str | None = None, typed: str = "") -> Response:
+        words = None if problem is None else self._say(request, problem)
+        return self._page(request, "closed_door", csrf=self._keys.form("room"), problem=words, typed=typed)
 
     async def take_code(self, request: Request) -> Response:
         form = await read_form(request)
@@ -156,84 +233,80 @@ class ConsentPages(ParticipantPages):
         code = read_code(typed)
         room = await self._store.read(partial(find_room, code=code))
         if room is None or not room.is_open:
-            return self._ask_code(request, _NO_SUCH_ROOM, typed)
+            return await self.ask_code(request, _NO_SUCH_ROOM, typed)
         return self._to(f"/room/{code}")
 
     async def room(self, request: Request) -> Response:
         room = await self._room(request)
         if room is None or not room.is_open:
-            return self._ask_code(request, _NO_SUCH_ROOM)
+            return await self.ask_code(request, _NO_SUCH_ROOM)
         visitor = Visitor(Arrival.into_room(room.code))
-        resume = await self._resumed(request, visitor)
+        resume = await self._resume(request, visitor)
         if resume is None or not self._is_open:
             return await self._ask_consent(request, visitor)
-        # In a room devices go from hand to hand: nobody is shown another's answers for want of a question.
-        return HTMLResponse(self._pages(request).whose_device(resume=resume, way_here=self._way_here(visitor)))
+        # In a room devices go from hand to hand, so it is asked first whose answers these are.
+        return self._page(request, "whose_device", resume=resume, way_here=self._way_here(visitor))
 
     async def wall(self, request: Request) -> Response:
-        """For the wall: the code, large, and as a picture for phones."""
+        """Show the room's code, large and as a picture for phones."""
         room = await self._room(request)
         if room is None:
             raise Unknown
         talking = await self._talking.wall(request, room)
         if talking is not None:
             return talking
-        here = request.url
-        address = f"{here.scheme}://{here.netloc}{self._prefix}/room"
+        address = f"{request.url.scheme}://{request.url.netloc}{self._prefix}/room"
         picture = segno.make(f"{address}/{room.code}", micro=False)
         qr = Markup(picture.svg_inline(border=2, omitsize=True, dark="#000", light="#fff"))  # noqa: S704 - drawn here
-        page = self._pages(request).wall(room, address=address, qr=qr)
+        response = self._page(request, "wall", room=room, address=address, qr=qr)
         seconds = _TALK_BEGINS_SECONDS if self._settings.deliberation.rooms else _REFRESH_SECONDS
-        return HTMLResponse(page, headers={"refresh": str(seconds)})
+        response.headers["refresh"] = str(seconds)
+        return response
 
     async def _room(self, request: Request) -> Room | None:
         code = read_code(request.path_params["code"])
         return await self._store.read(partial(find_room, code=code))
 
-    def _code_form(self) -> str:
-        return self._keys.form("room")
-
     # Consent
 
     async def _ask_consent(self, request: Request, visitor: Visitor, problem: str | None = None) -> Response:
         arrival = visitor.arrival
-        resume, way = await self._resumed(request, visitor), self._way_here(visitor)
-        if not self._is_open:
+        resume, way_here = await self._resume(request, visitor), self._way_here(visitor)
+        if not self._is_open or self._is_first_round_over:
             if arrival.came_by == ROOM:  # devices go from hand to hand
                 resume = None
-            return await self.not_open(request, resume, way)
-        if self._first_is_over:
-            return await self.round_over(request, resume if arrival.came_by != ROOM else None, way)
+            show = self.round_over if self._is_open else self.not_open
+            return await show(request, resume, way_here)
         if resume is None and arrival.came_by in PANELS:
-            look = partial(participants.panel_state, arrival=arrival, mark=self._mark(arrival), signed=visitor.signed)
-            state = await self._store.read(partial(look, contests=visitor.contests))
+            query = partial(participants.panel_state, arrival=arrival, mark=self._mark(arrival), signed=visitor.signed)
+            state = await self._store.read(partial(query, contests=visitor.contests))
             if state is not None:
-                return self._refused(request, visitor, state)
+                return self._refuse(request, visitor, state)
         if resume is None and await self._is_full():
-            return self._refused(request, visitor, Full())
-        pages = self._pages(request)
-        page = pages.consent(
+            return self._refuse(request, visitor, Full())
+        return self._page(
+            request,
+            "consent",
             start_key=arrival.start_key,
             csrf=self._consent_form(request, visitor),
             resume=resume,
             contests=visitor.contests,
-            problem=None if problem is None else pages.translate(problem),
-            way_here=way,
+            problem=None if problem is None else self._say(request, problem),
+            way_here=way_here,
         )
-        return HTMLResponse(page, 422 if problem else 200)
 
     def _consent_form(self, request: Request, visitor: Visitor) -> str:
-        """Signed together with the version of the text that is being read, and with whether a panel vouched."""
+        """Return the token of a consent form, signed with the version of its text and whether a panel vouched."""
         version = self._edition(request).consent_version
         return f"{version}.{self._keys.form(consent_subject(version, visitor))}"
 
     def _mark(self, arrival: Arrival) -> bytes | None:
         return self._keys.mark(arrival.came_by, arrival.who) if arrival.came_by in PANELS else None
 
-    async def _resumed(self, request: Request, visitor: Visitor) -> views.Resume | None:
-        """Where this person left off: told by the panel's link, or by this device if it is the same person.
+    async def _resume(self, request: Request, visitor: Visitor) -> views.Resume | None:
+        """Return where this person left off, by the panel's link, or by this device if it is the same person.
 
-        Whoever has come to an end on a device has nothing to go on with: the next to use it may be somebody else.
+        Those who have come to an end have nothing to continue: the next to use the device may be somebody else.
         """
         arrival = visitor.arrival
         own = arrival.token(self._keys) if arrival.is_lasting else None
@@ -241,18 +314,18 @@ class ConsentPages(ParticipantPages):
             if token is None:
                 continue
             try:
-                who = await self._store.read(partial(participants.find, token_hash=self._keys.hashed(token)))
+                participant = await self._store.read(partial(participants.find, token_hash=self._keys.hashed(token)))
             except Unknown:
                 continue
+            path = f"{self._prefix}/p/{token}"
             if token == own:
-                return views.Resume(f"{self._prefix}/p/{token}")
+                return views.Resume(path)
             # On a shared machine the last one to come may have been somebody else.
-            same = arrival.came_by not in PANELS or arrival.who == who.panel_id
-            if same and who.stage not in ENDS:
-                if visitor.signed and who.panel_signed:  # the panel vouched both times; else a device is whoever's
-                    return views.Resume(f"{self._prefix}/p/{token}")
-                csrf = self._keys.form(form_subject(_NOT_ME, visitor))
-                return views.Resume(f"{self._prefix}/p/{token}", csrf, arrival.start_key)
+            is_same = arrival.came_by not in PANELS or arrival.who == participant.panel_id
+            if is_same and participant.stage not in ENDS:
+                if visitor.signed and participant.panel_signed:  # the panel vouched both times
+                    return views.Resume(path)
+                return views.Resume(path, self._keys.form(form_subject(_NOT_ME, visitor)), arrival.start_key)
         return None
 
     async def _is_full(self) -> bool:
@@ -279,20 +352,19 @@ class ConsentPages(ParticipantPages):
                 return self._too_many(request, visitor)
             return await self._take_part(request, visitor)
         except (Full, NotInvited, NotListed, TakesPartAlready, Withdrew) as problem:
-            return self._refused(request, visitor, problem)
+            return self._refuse(request, visitor, problem)
 
     async def _may_begin_from_here(self, request: Request, arrival: Arrival) -> bool:
-        """Count who begins from an address; whoever takes part already only sent the form once more."""
+        """Count who begins from an address; a participant who sends the form again is not counted."""
         recruitment, address = self._settings.recruitment, request.client.host if request.client else ""
         in_room = arrival.came_by == ROOM
         most = recruitment.most_from_address_in_rooms if in_room else recruitment.most_from_address
         try:
             await self._store.read(partial(participants.find, token_hash=self._keys.hashed(arrival.token(self._keys))))
         except Unknown:
-            if await self._is_full():  # asked again when they begin; here it keeps nobody's answer waiting
+            if await self._is_full():  # checked again when they begin; here it keeps nobody's answer waiting
                 raise Full from None
-            begin = partial(self._attempts.begin, *consent_limits(address, most, in_room=in_room))
-            return await asyncio.to_thread(begin)
+            return await asyncio.to_thread(self._attempts.begin, *consent_limits(address, most, in_room=in_room))
         return True
 
     def _too_many(self, request: Request, visitor: Visitor) -> Response:
@@ -301,33 +373,38 @@ class ConsentPages(ParticipantPages):
             "Only so many can begin from one network within a quarter of an hour. Nothing is lost. Please try again in "
             "a quarter of an hour, or from another network."
         )
-        way = self._way_here(visitor)
-        response = self._message(request, 429, heading, text, back=way, way_here=way)
+        way_here = self._way_here(visitor)
+        response = self._message(request, 429, heading, text, back=way_here, way_here=way_here)
         response.headers["retry-after"] = str(SECONDS)
         return response
 
-    def _refused(self, request: Request, visitor: Visitor, problem: StoreProblem) -> Response:
-        """The same page for whoever asks and for whoever agrees, so that it can be opened again."""
+    def _refuse(self, request: Request, visitor: Visitor, problem: StoreProblem) -> Response:
+        """Return the same page for a visitor and after they agree, so that it can be opened again."""
+        arrival, way_here = visitor.arrival, self._way_here(visitor)
         if isinstance(problem, Full):
-            return self._full(request, visitor)
+            back = self._settings.recruitment.screened_out_url if arrival.came_by in PANELS else ""
+            address = filled(back, panel_id=arrival.who, session=arrival.session, code="") if back else None
+            panel = views.WayBack.to(arrival.came_by, address)
+            return self._page(request, "screened_out", full=True, back=panel, way_here=way_here)
         if type(problem) in _REFUSALS:
-            return self._message(request, *_REFUSALS[type(problem)], way_here=self._way_here(visitor))
-        left = isinstance(problem, Withdrew)
-        # Whoever the panel vouched for is the one who began; of others nobody knows.
-        csrf = None if visitor.signed else self._consent_form(request, visitor)
-        page = self._pages(request).id_taken(
-            start_key=visitor.arrival.start_key,
-            csrf=csrf,
-            panel=PANELS[visitor.arrival.came_by],
-            left=left,
-            way_here=self._way_here(visitor),
+            return self._message(request, *_REFUSALS[type(problem)], way_here=way_here)
+        has_left = isinstance(problem, Withdrew)
+        return self._page(
+            request,
+            "id_taken",
+            status=200 if has_left else 409,
+            start_key=arrival.start_key,
+            # A visitor for whom the panel vouched is the one who began; of others nobody knows.
+            csrf=None if visitor.signed else self._consent_form(request, visitor),
+            panel=PANELS[arrival.came_by],
+            left=has_left,
+            way_here=way_here,
         )
-        return HTMLResponse(page, 200 if left else 409)
 
     async def _take_part(self, request: Request, visitor: Visitor) -> Response:
         agent = request.headers.get("user-agent", "")
         if agent == SIMULATED_AGENT and not self._settings.simulated and await self._store.read(has_real_people):
-            return self._message(request, 409, _AMONG_PEOPLE, "")
+            return self._message(request, 409, _REAL_PEOPLE, "")
         arrival = visitor.arrival
         token, edition = arrival.token(self._keys), self._edition(request)
         consent = participants.Consent(
@@ -347,17 +424,16 @@ class ConsentPages(ParticipantPages):
             contests=visitor.contests,
             simulated=agent in (SIMULATED_AGENT, FORCED_AGENT),
         )
-        start = partial(
-            participants.start,
-            consent=consent,
-            schedule=self._folder.places,
-            new_key=self._keys.new,
-            arms=self._folder.arms_at_start,
-        )
 
         def begin(connection: Connection) -> None:
             require_first_round(connection, consent.at, self._settings.deliberation.until)
-            start(connection)
+            participants.start(
+                connection,
+                consent=consent,
+                schedule=self._folder.places,
+                new_key=self._keys.new,
+                arms=self._folder.arms_at_start,
+            )
 
         await self._write_while_open(begin)
         response = self._to(f"/p/{token}")
@@ -373,11 +449,4 @@ class ConsentPages(ParticipantPages):
         return response
 
     async def declined(self, request: Request) -> Response:
-        return HTMLResponse(self._pages(request).declined())
-
-    def _full(self, request: Request, visitor: Visitor) -> Response:
-        arrival, back = visitor.arrival, None
-        if arrival.came_by in PANELS and (address := self._settings.recruitment.screened_out_url):
-            back = filled(address, panel_id=arrival.who, session=arrival.session, code="")
-        way_back, way = views.WayBack.to(arrival.came_by, back), self._way_here(visitor)
-        return HTMLResponse(self._pages(request).screened_out(None, full=True, back=way_back, way_here=way))
+        return self._page(request, "declined")

@@ -1,8 +1,4 @@
-"""Back to the people who have answered: a vote on which model to use, and what the chosen one does.
-
-The vote is in numbers about everyone together; the result is how the chosen model treats the pairs that a participant
-judged, once an operator shows it.
-"""
+"""Votes on which model to use, and what the chosen model does with a participant's own pairs."""
 
 from __future__ import annotations
 
@@ -12,7 +8,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from fairwise.store import votes
@@ -25,48 +21,47 @@ from fairwise.study.folder import OUTCOME
 from fairwise.study.settings import Stage, StudyState
 from fairwise.study.texts import marked
 from fairwise.web.participant.base import ParticipantPages
-from fairwise.web.shared.forms import Form
-from fairwise.web.shared.language_choice import language_of
-from fairwise.web.shared.views import Result, result_of
-from fairwise.web.shared.vote_views import VoteView, options_of
+from fairwise.web.shared.requests import Form, visitor_language
+from fairwise.web.shared.views import Result, VoteView, options_of, result_of
 
 _PLACES = marked("Give every option a place of its own")
 
 
 class OwnResultPages(ParticipantPages):
-    """A page for everyone who has answered, and for nobody else."""
+    """The result for those who have answered."""
 
     def routes(self) -> list[Route]:
         return [self._get("/p/{token}/result", self.result, always=True)]
 
     async def result(self, request: Request) -> Response:
-        """Those who still answer are led back to where they are: what others said is no help for that."""
-        who, stands = await self._participant(request), await self._store.read(standing)
-        if not stands.result_shown or (who.stage != Stage.FINISHED and stands.state != StudyState.CLOSED):
+        """Show the result once an operator shows it; who still answers is led back to where they are."""
+        participant, state = await self._participant(request), await self._store.read(standing)
+        if not state.result_shown or (participant.stage != Stage.FINISHED and state.state != StudyState.CLOSED):
             raise NotYet
-        chosen, language = stands.chosen_job_id, language_of(request.scope)
+        job_id, language = state.chosen_job_id, visitor_language(request.scope)
 
         def read(connection: Connection) -> Result | None:
-            job = None if chosen is None else find_job(connection, chosen)
+            job = None if job_id is None else find_job(connection, job_id)
             if job is None:
                 return None
-            return result_of(connection, self._folder, job, who.number, language, who.finished_at, who.arm)
+            number, finished_at, arm = participant.number, participant.finished_at, participant.arm
+            return result_of(connection, self._folder, job, number, language, finished_at, arm)
 
         result = await self._store.read(read)
         if result is None:
             raise NotYet
-        return HTMLResponse(self._pages(request, who.arm).result(self._own(request), result))
+        return self._own_page(request, "result", participant.arm, result=result)
 
 
-def announced(stands: Standing, study: Path) -> str:
-    """Say what the last page tells about the result: that it can be seen now, perhaps later, or never."""
-    if stands.result_shown and stands.chosen_job_id is not None:
+def announced(state: Standing, study: Path) -> str:
+    """Return whether the result can be seen now, perhaps later, or never."""
+    if state.result_shown and state.chosen_job_id is not None:
         return "now"
     return "later" if (study / OUTCOME).exists() else "never"  # without outcomes there is never a model
 
 
 class VotePages(ParticipantPages):
-    """Open also while the study is paused, and after it was closed: votes mostly come when all have answered."""
+    """Votes; open also while the study is paused or closed, as they mostly come when all have answered."""
 
     def routes(self) -> list[Route]:
         return [
@@ -78,16 +73,16 @@ class VotePages(ParticipantPages):
         vote = await self._open_vote(request)
         ballot = await self._read(request, votes.own_ballot, vote_id=vote.id)
         places = {option: place for place, option in enumerate(ballot or (), start=1)}
-        return self._page(request, vote, places, saved="saved" in request.query_params)
+        return self._show(request, vote, places, saved="saved" in request.query_params)
 
     async def cast(self, request: Request) -> Response:
         form = await self._own_form(request)
         vote = await self._open_vote(request)
         if form.number("vote", 1, 10**9) != vote.id:  # another was opened since the page was made
             return self._to_own(request, "/vote")
-        ballot, places = _ballot(form, vote)
+        ballot, places = _read_ballot(form, vote)
         if not is_ballot(ballot, len(vote.options), vote.rule):
-            return self._page(request, vote, places, problem=self._pages(request).translate(_PLACES))
+            return self._show(request, vote, places, problem=self._say(request, _PLACES))
         token_hash, at = self._hash(request), datetime.now(UTC)
         await self._store.write(lambda connection: votes.cast(connection, token_hash, vote.id, ballot, at=at))
         return self._to_own(request, "/vote?saved")
@@ -99,7 +94,7 @@ class VotePages(ParticipantPages):
             raise NotYet
         return vote
 
-    def _page(
+    def _show(
         self,
         request: Request,
         vote: Vote,
@@ -108,14 +103,13 @@ class VotePages(ParticipantPages):
         problem: str | None = None,
         saved: bool = False,
     ) -> Response:
-        pages = self._pages(request)
-        options = options_of(vote.options, pages.language, places)
-        view = VoteView(vote.id, vote.rule, options, problem, saved)
-        return HTMLResponse(pages.vote(self._own(request), view), 422 if problem else 200)
+        options = options_of(vote.options, self._pages(request).language, places)
+        view = VoteView(vote.id, vote.rule, options, saved)
+        return self._own_page(request, "vote", vote=view, problem=problem)
 
 
-def _ballot(form: Form, vote: Vote) -> tuple[Ballot, dict[int, int]]:
-    """What the form says, and the place that it gives to each option."""
+def _read_ballot(form: Form, vote: Vote) -> tuple[Ballot, dict[int, int]]:
+    """Return the ballot in a form, and the place that it gives to each option."""
     options = range(len(vote.options))
     if not vote.rule.ranks:
         approved = tuple(option for option in options if f"option-{option}" in form.fields)

@@ -1,1 +1,1 @@
-"""What the pages of participants and of operators share."""
+"""Modules that the pages of participants and of operators share."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hmac
 import os
-import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cache, partial
@@ -17,7 +16,7 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Scope
 
 from fairwise.store.engine import current_version, newest_version
 from fairwise.store.errors import StoreUnavailable
@@ -27,7 +26,7 @@ from fairwise.store.store import Store
 
 PATH = "/metrics"
 TOKEN = "FAIRWISE_METRICS_TOKEN"  # noqa: S105 - the name of where it is
-"""Whoever has this secret may read the numbers. A setting, since an address tells little: behind a proxy on the same
+"""Environment variable of the secret that opens the numbers. An address tells little: behind a proxy on the same
 machine everyone comes from there."""
 
 _SHORTEST_TOKEN = 16
@@ -59,32 +58,25 @@ class Metrics:
             registry=self._registry,
         )
 
-    async def measure(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand a request on, and count what became of it."""
-        begun, status = time.perf_counter(), 500
-
-        async def send_and_look(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
-        try:
-            await app(scope, receive, send_and_look)
-        finally:
-            method = scope["method"] if scope["method"] in _METHODS else _OTHER
-            route, seconds = _pattern(app, scope), time.perf_counter() - begun
-            self._requests.labels(os.getpid(), method, route, status).inc()
-            self._seconds.labels(os.getpid(), route).observe(seconds)
+    def count(self, app: ASGIApp, scope: Scope, status: int, seconds: float) -> None:
+        """Count a request by the pattern of its route; all addresses without a route count as one."""
+        method = scope["method"] if scope["method"] in _METHODS else _OTHER
+        endpoint, route = scope.get("endpoint"), _OTHER
+        for candidate in getattr(app, "routes", ()) if endpoint is not None else ():
+            if candidate.endpoint == endpoint:
+                route = candidate.path_format
+                break
+        self._requests.labels(os.getpid(), method, route, status).inc()
+        self._seconds.labels(os.getpid(), route).observe(seconds)
 
     async def page(self, scope: Scope, store: Store) -> Response:
-        """All numbers as text; for whoever does not have the token, there is no such page."""
+        """Return all numbers as text, or 404 without the token."""
         if not _may_read(Headers(scope=scope)):
             return PlainTextResponse("not found", 404)
         return _numbers(b"".join(generate_latest(registry) for registry in await self.registries(store)))
 
     async def registries(self, store: Store) -> list[CollectorRegistry]:
-        """All that is known of one study."""
+        """Return the registries of one study."""
         registries = [self._registry, _failed_writes(store)]
         with suppress(StoreUnavailable):  # the requests are known all the same
             registries.append(await store.read(_study_numbers))
@@ -95,8 +87,8 @@ async def page_of_several(scope: Scope, studies: Mapping[str, tuple[Metrics, Sto
     """The numbers of several studies, each with the label ``study``."""
     if not _may_read(Headers(scope=scope)):
         return PlainTextResponse("not found", 404)
-    known = {name: await metrics.registries(store) for name, (metrics, store) in studies.items()}
-    return _numbers(generate_latest(_Labelled(known)))
+    registries = {name: await metrics.registries(store) for name, (metrics, store) in studies.items()}
+    return _numbers(generate_latest(_Labelled(registries)))
 
 
 class _Labelled:
@@ -124,22 +116,16 @@ def _may_read(headers: Headers) -> bool:
     return len(token) >= _SHORTEST_TOKEN and hmac.compare_digest(sent.encode(), f"Bearer {token}".encode())
 
 
-def _pattern(app: ASGIApp, scope: Scope) -> str:
-    """Return the path of the route that answered, with its gaps; whatever no route knows is one and the same."""
-    endpoint, routes = scope.get("endpoint"), getattr(app, "routes", ())
-    return next((route.path_format for route in routes if endpoint is not None and route.endpoint == endpoint), _OTHER)
-
-
 def _study_numbers(connection: Connection) -> CollectorRegistry:
-    """What is in the database, whichever process put it there."""
+    """Return numbers of the database, for all processes."""
     registry = CollectorRegistry()
-    begun, finished = connection.execute(
+    started, finished = connection.execute(
         sa.select(sa.func.count(), sa.func.count(participants.c.finished_at)).select_from(participants)
     ).one()
     kept = connection.execute(sa.select(sa.func.count()).select_from(answers)).scalar_one()
     for name, meaning, number in (
         ("answers", "Answers that are kept, each version of one counted.", kept),
-        ("participants_begun", "Participants who agreed to take part.", begun),
+        ("participants_begun", "Participants who agreed to take part.", started),
         ("participants_finished", "Participants who finished.", finished),
     ):
         Gauge(f"fairwise_{name}", meaning, registry=registry).set(number)
@@ -152,7 +138,7 @@ def _study_numbers(connection: Connection) -> CollectorRegistry:
 
 
 def _failed_writes(store: Store) -> CollectorRegistry:
-    """Of this process alone, as the requests."""
+    """Return the failed writes of this process."""
     registry = CollectorRegistry()
     meaning = "Changes that the database did not take, by kind."
     failed = Counter("fairwise_failed_writes_total", meaning, ("process", "kind"), registry=registry)
@@ -179,7 +165,7 @@ def health_routes(store: Store) -> list[Route]:
 
 
 async def trouble(store: Store) -> str:
-    """In a few words why it is not ready, or nothing: whoever asks may be anyone."""
+    """Return in a few words why the study is not ready; empty if it is. Anyone may read it."""
     try:
         problem = await store.read(partial(_problem, own=store.identity))
     except StoreUnavailable:

@@ -1,14 +1,20 @@
-"""What holds for every request: headers, limits, that a form was sent from our own page, and who is logged in where."""
+"""Security of every request: headers, limits of size and time, origins of forms, and counted attempts."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import sqlite3
+import time
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from pathlib import Path
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -16,7 +22,11 @@ from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from fairwise.store.errors import StoreUnavailable
+from fairwise.store.logs import FailedWrites
+from fairwise.store.operators import same_letters
 from fairwise.study.recruitment import Keys
+from fairwise.tables.output import create_private
 
 # Bodies that never come to an end hold no place for ever.
 
@@ -34,7 +44,7 @@ class TooLarge(Exception):  # noqa: N818 - a refusal, not an error
 
 
 def bounded(receive: Receive, most: int) -> Receive:
-    """What is received of a body, as long as it comes fast enough and is not too large, whatever length it says.
+    """Return a `receive` that refuses bodies that are too slow or too large.
 
     What comes after it may take its time.
     """
@@ -81,7 +91,7 @@ _LONGEST_HOST = 260  # no name is longer, and a port
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'"
 )
-"""What a page may load, and where its forms may go; who may show it in a frame is said beside it."""
+"""Content policy of every page: what it may load, and where its forms may go."""
 
 HEADERS = {
     "cache-control": "no-store",
@@ -130,7 +140,7 @@ class Guard:
         scripts_may_ask: bool = False,
         larger: Mapping[str, int] | None = None,
     ) -> None:
-        """With `scripts_may_ask`, scripts of our own may ask this server for numbers while a page is open.
+        """Guard an app; with `scripts_may_ask`, its own scripts may ask this server for numbers.
 
         `larger` are paths to which more bytes may be sent than anywhere else, and how many.
         """
@@ -164,18 +174,18 @@ class Guard:
 
 
 class Reply:
-    """A reply with our headers, and whether anything of it was sent."""
+    """A reply with our headers, and its status once it is sent."""
 
     def __init__(self, send: Send, headers: Mapping[str, str] = HEADERS) -> None:
         self._send, self._headers = send, _encoded(tuple(headers.items()))
-        self.begun = False
+        self.begun, self.status = False, 500
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            self.begun = True
-            given = message.get("headers", ())
-            said = {name for name, _ in given}
-            message["headers"] = [*given, *(one for one in self._headers if one[0] not in said)]
+            self.begun, self.status = True, message["status"]
+            headers = message.get("headers", ())
+            names = {name for name, _ in headers}
+            message["headers"] = [*headers, *(one for one in self._headers if one[0] not in names)]
         await self._send(message)
 
 
@@ -192,8 +202,8 @@ def _refused(method: str, headers: Headers, most: int) -> int | None:
         return 403
     length = headers.get("content-length", "0")
     # A digit of another script is no number here, and one of thousands of digits not worth reading.
-    known = length.isascii() and length.isdigit() and len(length) < 16
-    return None if known and int(length) <= most else 413
+    is_number = length.isascii() and length.isdigit() and len(length) < 16
+    return None if is_number and int(length) <= most else 413
 
 
 def from_here(headers: Headers) -> bool:
@@ -209,14 +219,14 @@ def from_here(headers: Headers) -> bool:
 
 @dataclass(frozen=True)
 class StartPage:
-    """Of a server with several studies: how it knows which of them a browser is logged in to, as one study sees it.
+    """Start page of a server with several studies, as one of them sees it.
 
     Sessions are cookies of one study, which no browser sends to the start page. So who logs in gets one cookie more,
     for the whole server, that says so and opens nothing: it holds a hash of the session's key, signed by the study.
     """
 
     path: str
-    """Where it is: ``/``, or what a proxy shows the server under."""
+    """Path of the start page."""
 
     study: str
     """The name of this study."""
@@ -242,3 +252,141 @@ class StartPage:
 
 def _subject(session: str) -> str:
     return f"start page {session}"
+
+
+T = TypeVar("T")
+FILE = ".attempts.sqlite"
+SECONDS = 15 * 60
+OF_ONE_NAME, FROM_ONE_ADDRESS = 10, 30
+_BUSY_SECONDS = 10
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Something that attempts count for, and how many are allowed."""
+
+    kind: str
+    of: str
+    most: int
+
+
+def login_limits(name: str, address: str, device: str | None) -> tuple[Limit, ...]:
+    """Return the limits of a login: its browser alone, if this name logged in by it before; see :class:`Devices`.
+
+    Otherwise those of the name, by whomever it is tried, and of the network, whatever names are tried from there. So
+    strangers who guess can keep nobody out of the browser that they use.
+    """
+    if device is not None:
+        return (Limit("login by device", device, OF_ONE_NAME),)
+    return (
+        Limit("login by", same_letters(name), OF_ONE_NAME),
+        Limit("login from", network(address), FROM_ONE_ADDRESS),
+    )
+
+
+def change_limits(name: str) -> tuple[Limit, ...]:
+    """Return the limits of a change of password, which keep nobody from logging in."""
+    return (Limit("old password of", same_letters(name), OF_ONE_NAME),)
+
+
+def consent_limits(address: str, most: int, *, in_room: bool = False) -> tuple[Limit, ...]:
+    """Return the limits of someone who begins; `most` 0 means any number. Rooms are counted separately.
+
+    Addresses that are not public are not counted: behind a proxy that tells no other, everyone would have one.
+    """
+    parsed = _parsed(address)
+    if not most or parsed is None or not parsed.is_global:
+        return ()
+    return (Limit("consent in a room from" if in_room else "consent from", network(address), most),)
+
+
+def network(address: str) -> str:
+    """Return what counts as one address: of IPv6 the first half, as everyone has all of the second to choose from.
+
+    >>> network("2001:db8:1:2:3:4:5:6"), network("203.0.113.9"), network("::ffff:203.0.113.9")
+    ('2001:db8:1:2::/64', '203.0.113.9', '203.0.113.9')
+    """
+    parsed = _parsed(address)
+    if parsed is None:
+        return address
+    return f"{IPv6Address(int(parsed) >> 64 << 64)}/64" if isinstance(parsed, IPv6Address) else str(parsed)
+
+
+def _parsed(address: str) -> IPv4Address | IPv6Address | None:
+    """Return an IP address, or None for anything else."""
+    try:
+        parsed: IPv4Address | IPv6Address = ip_address(address)
+    except ValueError:
+        return None
+    return (parsed.ipv4_mapped or parsed) if isinstance(parsed, IPv6Address) else parsed
+
+
+class Attempts:
+    """An attempt counts from its beginning, so that many at once are not each the first; a right one is taken back."""
+
+    def __init__(self, home: Path, keys: Keys) -> None:
+        self._file, self._keys = home / FILE, keys
+        self._failed = FailedWrites(str(self._file))
+
+    def begin(self, *limits: Limit) -> bool:
+        """Count an attempt, unless there were too many already; returns whether it may go on."""
+        if not limits:
+            return True
+        now = time.time()
+
+        def counted(connection: sqlite3.Connection) -> bool:
+            connection.execute("DELETE FROM attempts WHERE at < ?", (now - SECONDS,))
+            for limit in limits:
+                query = "SELECT count(*) FROM attempts WHERE mark = ?"
+                (number,) = connection.execute(query, (self._mark(limit),)).fetchone()
+                if number >= limit.most:
+                    return False
+            rows = [(self._mark(limit), now) for limit in limits]
+            connection.executemany("INSERT INTO attempts VALUES (?, ?)", rows)
+            return True
+
+        return self._change(counted)
+
+    def forgive(self, *limits: Limit) -> None:
+        """Take back the last attempt, which was right."""
+        last = "DELETE FROM attempts WHERE rowid = (SELECT max(rowid) FROM attempts WHERE mark = ?)"
+        self._each(last, limits)
+
+    def clear(self, name: str) -> None:
+        """Take back all attempts for a name, by whomever."""
+        self._each("DELETE FROM attempts WHERE mark = ?", (login_limits(name, "", None)[0], *change_limits(name)))
+
+    def _each(self, statement: str, limits: Iterable[Limit]) -> None:
+        rows = [(self._mark(limit),) for limit in limits]
+        self._change(lambda connection: connection.executemany(statement, rows))
+
+    def _mark(self, limit: Limit) -> bytes:
+        return self._keys.mark(limit.kind, limit.of)
+
+    def _change(self, change: Callable[[sqlite3.Connection], T]) -> T:
+        """One at a time, whichever process it is."""
+        try:
+            try:
+                return self._changed(change)
+            except sqlite3.DatabaseError as error:
+                if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+                    raise
+            # A quarter of an hour is worth less than that anybody can log in.
+            _log.warning("%s was damaged, and is begun anew", self._file)
+            for end in ("", "-journal"):
+                self._file.with_name(f"{self._file.name}{end}").unlink(missing_ok=True)
+            return self._changed(change)
+        except (sqlite3.Error, OSError) as error:
+            self._failed.add(error)
+            raise StoreUnavailable(str(error)) from error
+
+    def _changed(self, change: Callable[[sqlite3.Connection], T]) -> T:
+        create_private(self._file)
+        with closing(sqlite3.connect(self._file, timeout=_BUSY_SECONDS, isolation_level=None)) as connection:
+            connection.execute("PRAGMA synchronous = OFF")  # a quarter of an hour is not worth waiting for a disk
+            connection.execute("PRAGMA secure_delete = ON")
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("CREATE TABLE IF NOT EXISTS attempts (mark BLOB NOT NULL, at REAL NOT NULL)")
+            result = change(connection)
+            connection.execute("COMMIT")
+            return result

@@ -1,8 +1,8 @@
-"""What pages are made from: plain values, not yet escaped."""
+"""Values that pages show, not yet escaped."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Self
@@ -12,17 +12,18 @@ from sqlalchemy import Connection
 from fairwise.constraints.violations import Treatment
 from fairwise.judgments import Answer
 from fairwise.judgments.table import MEASURED_ONLY
+from fairwise.languages import Language, marked
 from fairwise.store.answers import current_answers
 from fairwise.store.export import judge_name
 from fairwise.store.fit_files import Fitted
 from fairwise.store.fit_results import Absence
 from fairwise.store.jobs import Job
 from fairwise.store.rooms import RoomAnswers
+from fairwise.store.votes import Option
 from fairwise.study.cards import Card
-from fairwise.study.deliberation import Step, Turn
+from fairwise.study.deliberation import Rule, Step, Turn
 from fairwise.study.folder import StudyFolder
 from fairwise.study.recruitment import PANELS
-from fairwise.study.texts import marked
 
 # What participants are asked beside the pairs, and how much and how often they may say.
 
@@ -49,20 +50,20 @@ TRIES = 2
 
 @dataclass(frozen=True)
 class OwnPages:
-    """Where the pages of the participant are who looks at one, and the token that their forms carry."""
+    """Addresses of a participant's own pages, and the token of their forms."""
 
     path: str
     """``/p/TOKEN`` with the prefix before it; also the link with which they can go on elsewhere."""
 
     link: str
-    """The same with scheme and host, to be copied."""
+    """Path with scheme and host, to be copied."""
 
     csrf: str
 
 
 @dataclass(frozen=True)
 class Resume:
-    """Where someone left off.
+    """Page where someone left off.
 
     Where only this device tells that it was they, with what the form "That is not me" carries, by which it forgets.
     """
@@ -90,7 +91,7 @@ class Pair:
     """Unguessable name of this appearance."""
 
     nonce: str = ""
-    """Of this form: sent twice, it counts once."""
+    """Nonce of this form, which counts once."""
 
     stamp: str = ""
     """When the page was made, signed: from it the time to answer is known."""
@@ -98,11 +99,11 @@ class Pair:
 
 @dataclass(frozen=True)
 class InTurn:
-    """What a phone shows in a room that talks, while there is nothing to answer."""
+    """State of a phone in a room that talks, while there is nothing to answer."""
 
     turn: Turn
     said: Answer | None = None
-    """By this participant, on the wall's sides."""
+    """Answer of this participant, on the wall's sides."""
 
     asked: bool = False
     """Whether an answer can still be changed."""
@@ -112,24 +113,24 @@ class InTurn:
 
 @dataclass(frozen=True)
 class OnWall:
-    """What the wall of a room that talks shows."""
+    """State of the wall of a room that talks."""
 
     turn: Turn
     present: int
     answered: int
-    """At this turn."""
+    """Number of answers at this turn."""
 
     counts: tuple[Mapping[str, int], ...] = ()
-    """How many gave each answer: alone, and after talking. Nothing while that is not to be shown, or of too few."""
+    """Number of each answer: alone, and after talking. Empty while nothing is shown, or for too few people."""
 
     @classmethod
     def of(cls, turn: Turn, inside: RoomAnswers, fewest: int) -> Self:
         """Counts of a round are shown if at least ``fewest`` answered in it."""
-        alone, again = ({answer.value: n for answer, n in counts.items()} for counts in (inside.alone, inside.again))
-        shown = {Step.SHOWN: (alone,), Step.COMPARED: (alone, again)}.get(turn.step, ())
-        enough = all(sum(counts.values()) >= fewest for counts in shown)
-        answered = again if turn.step in (Step.AGAIN, Step.COMPARED) else alone
-        return cls(turn, inside.present, sum(answered.values()), shown if enough else ())
+        alone, together = ({answer.value: n for answer, n in counts.items()} for counts in (inside.alone, inside.again))
+        counts_of_step = {Step.SHOWN: (alone,), Step.COMPARED: (alone, together)}.get(turn.step, ())
+        enough = all(sum(counts.values()) >= fewest for counts in counts_of_step)
+        answered = together if turn.step in (Step.AGAIN, Step.COMPARED) else alone
+        return cls(turn, inside.present, sum(answered.values()), counts_of_step if enough else ())
 
     @property
     def most(self) -> int:
@@ -161,7 +162,7 @@ class OthersReason:
 
 @dataclass(frozen=True)
 class OthersAnswer:
-    """How many others gave an answer to a pair, and why."""
+    """Number of other participants who gave an answer to a pair, and their reasons."""
 
     answer: Answer
     count: int
@@ -173,7 +174,7 @@ class PairAgain:
     """A pair in the second round, with what was said about it so far."""
 
     position: int
-    """Of the pair in the first round, by which its page is found."""
+    """Position of the pair in the first round."""
 
     pair: Pair
     """Its answer is that of the second round, None before it; `number` and `total` count what is shown again."""
@@ -184,7 +185,7 @@ class PairAgain:
     """Whether this participant is shown what others said at all."""
 
     others: tuple[OthersAnswer, ...] = ()
-    """For every answer; empty where too few others answered for it to be shown."""
+    """Opinions on every answer; empty if too few others answered."""
 
     @property
     def n_others(self) -> int:
@@ -193,7 +194,7 @@ class PairAgain:
 
 @dataclass(frozen=True)
 class Receipt:
-    """What a participant may keep as a proof that everything arrived."""
+    """Receipt of a participant."""
 
     code: str
     answers: int
@@ -208,10 +209,10 @@ class WayBack:
     """Its name as people know it."""
 
     address: str | None
-    """Where it is led to, if the study knows."""
+    """Address of the panel, if the study has it."""
 
     code: str = ""
-    """What the panel wants to be told."""
+    """Completion code for the panel."""
 
     @classmethod
     def to(cls, came_by: str, address: str | None, code: str = "") -> WayBack | None:
@@ -252,13 +253,13 @@ class SecondLookGroup:
 
     @property
     def differences(self) -> tuple[bool, ...]:
-        """Which rows are not the same for all of them."""
+        """Rows that are not the same for all of them."""
         return tuple(len(set(rows)) > 1 for rows in zip(*(card.rows for card in self.people), strict=True))
 
 
 @dataclass(frozen=True)
 class PairResult:
-    """How the chosen model treats a pair that a participant judged."""
+    """Treatment of a participant's pair by the chosen model."""
 
     number: int
     a: Card
@@ -275,14 +276,14 @@ class PairResult:
 
 @dataclass(frozen=True)
 class PanelResult:
-    """What the chosen model does with everyone's answers. Errors are as in a fit's `Summary`."""
+    """Result of the chosen model for everyone's answers. Errors are as in a fit's `Summary`."""
 
     people: int
     simulated: int
     """Number of simulated participants who gave answers."""
 
     asked: int
-    """How many answers ask for something."""
+    """Number of answers that ask for something."""
 
     followed: int
     error: float
@@ -291,7 +292,7 @@ class PanelResult:
 
 @dataclass(frozen=True)
 class Result:
-    """What a participant sees of the result."""
+    """Result as a participant sees it."""
 
     pairs: tuple[PairResult, ...]
     panel: PanelResult
@@ -300,12 +301,12 @@ class Result:
     """Whether they finished only after the model was made, which then does not know their answers."""
 
     absence: Absence | None = None
-    """What the model would be without their answers, where that is known."""
+    """Effect of leaving out their answers, if it was computed."""
 
     def of(self, group: str) -> list[PairResult]:
         """The pairs of a group, those first that the model is furthest from."""
-        found = [pair for pair in self.pairs if pair.group == group]
-        return sorted(found, key=lambda pair: (-round(pair.treatment.violation, 6), pair.number))
+        pairs = [pair for pair in self.pairs if pair.group == group]
+        return sorted(pairs, key=lambda pair: (-round(pair.treatment.violation, 6), pair.number))
 
 
 # How a model treats the pairs that one participant judged: for that participant, and for the console's preview.
@@ -324,8 +325,8 @@ def result_of(
 
     Of the people, they see what those of their `arm` do.
     """
-    fitted, said = Fitted.of(study.path, job.id), current_answers(connection, number)
-    if fitted is None or not said:
+    fitted, own_answers = Fitted.of(study.path, job.id), current_answers(connection, number)
+    if fitted is None or not own_answers:
         return None
     summary, good, cards = fitted.summary, fitted.good, study.editions[language].in_arm(arm).cards
     error, gamma = summary.certificate.error, summary.certificate.gamma
@@ -337,7 +338,7 @@ def result_of(
             treatment=Treatment(one.answer, good[one.a], good[one.b], gamma),
             counts=one.design not in MEASURED_ONLY,
         )
-        for one in said
+        for one in own_answers
     )
     counts = summary.judges - summary.simulated, summary.simulated, summary.asked, summary.followed
     panel = PanelResult(*counts, error, summary.error_without)
@@ -350,3 +351,71 @@ def _is_newer(finished_at: datetime | None, job: Job) -> bool:
     if finished_at is None or job.started_at is None:
         return False
     return finished_at > job.started_at
+
+
+RULES = {
+    Rule.APPROVAL: marked("Tick every option that you find acceptable. The option that most people tick is chosen."),
+    Rule.BORDA: marked(
+        "Put the options in order: 1 is the one you like best. An option gets a point for every option that somebody "
+        "puts below it, and the one with most points is chosen."
+    ),
+    Rule.CONDORCET: marked(
+        "Put the options in order: 1 is the one you like best. The option that most people prefer to each of the "
+        "others is chosen. If there is none, an option gets a point for every option that somebody puts below it, and "
+        "the one with most points is chosen."
+    ),
+}
+
+
+@dataclass(frozen=True)
+class OptionView:
+    """One option in words."""
+
+    letter: str
+    wrong: str
+    """Wrong decisions in 100."""
+
+    followed: str
+    """Followed answers of 100 that ask for something."""
+
+    wrong_share: float
+    followed_share: float
+    place: int
+    """Place that the participant gave it; 0 for none."""
+
+
+@dataclass(frozen=True)
+class VoteView:
+    """A vote as somebody sees it."""
+
+    id: int
+    rule: Rule
+    options: Sequence[OptionView]
+    saved: bool = False
+    """Whether their choice was kept just now."""
+
+
+def letter_of(option: int) -> str:
+    """Return what an option is called.
+
+    >>> letter_of(1)
+    'B'
+    """
+    return "ABCDE"[option]
+
+
+def options_of(
+    options: Sequence[Option], language: Language, places: Mapping[int, int] | None = None
+) -> list[OptionView]:
+    """Return the options in a language."""
+    views = []
+    for at, option in enumerate(options):
+        followed = option.followed / max(option.followed + option.not_followed, 1)
+        numbers = (
+            language.short_in_100(option.error),
+            language.short_in_100(followed),
+            100 * option.error,
+            100 * followed,
+        )
+        views.append(OptionView(letter_of(at), *numbers, (places or {}).get(at, 0)))
+    return views

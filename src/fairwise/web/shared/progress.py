@@ -1,4 +1,4 @@
-"""How the study goes, as one picture for all pages that show it: at most a few seconds old, and made in a thread.
+"""Progress of a study for all pages that show it: a few seconds old at most, and computed in a thread.
 
 Only the answers of those who answered since the last picture are read again.
 """
@@ -43,7 +43,7 @@ _SHARE = 0.05
 
 @dataclass(frozen=True)
 class AgreementSoFar:
-    """What is known, as of when."""
+    """Last value and its time."""
 
     agreement: Agreement
     at: datetime
@@ -61,7 +61,7 @@ class AgreementClock:
         self.last: AgreementSoFar | None = None
 
     def ask(self, state: Hashable) -> AgreementSoFar | None:
-        """What is known; `state` changes with the answers, and if it did, a new value is on its way."""
+        """Return the last value; a new one is computed if `state`, which follows the answers, has changed."""
         with self._lock:
             due = state != self._state and not self._running and time.monotonic() >= self._next
             if due:
@@ -86,7 +86,7 @@ class AgreementClock:
 
 _FRESH_SECONDS = 2.0
 LEFT_AFTER = timedelta(minutes=30)
-"""After so long without an answer someone who has not finished is said to have left; they may come back."""
+"""Time without an answer after which a participant counts as having left."""
 
 AT_IT, LEFT, FINISHED, SCREENED_OUT = "at_it", "left", Stage.FINISHED.value, Stage.SCREENED_OUT.value
 STATES = {AT_IT: "at it", LEFT: "left", FINISHED: "finished", SCREENED_OUT: "screened out"}
@@ -114,7 +114,7 @@ class Person:
 
 @dataclass(frozen=True)
 class Times:
-    """How long pairs take: three quarters of them, half of them and one quarter take at most this many seconds."""
+    """Quartiles of the seconds that pairs take."""
 
     lower: float
     middle: float
@@ -142,7 +142,7 @@ class Picture:
 
     @property
     def by_arm(self) -> dict[str | None, Counter[str]]:
-        """How many of each arm are in each state; None for those who are in none yet."""
+        """Number of participants by experiment group and state; None for those not assigned yet."""
         counts: dict[str | None, Counter[str]] = {}
         for person in self.people:
             counts.setdefault(person.arm, Counter())[person.state] += 1
@@ -154,7 +154,7 @@ class Picture:
 
     @property
     def flagged(self) -> dict[str, int]:
-        """How many have each flag."""
+        """Number of participants with each flag."""
         counts = Counter(flag.kind for person in self.people if not person.excluded for flag in person.flags)
         return {kind: counts[kind] for kind in NAMES}
 
@@ -164,7 +164,7 @@ _NO_NUMBERS = np.empty(0)
 
 @dataclass(frozen=True, eq=False)
 class _Digest:
-    """What is kept in mind of one participant's answers."""
+    """Cached numbers about one participant's answers."""
 
     versions: int
     last_answer_id: int

@@ -1,18 +1,22 @@
-"""What pages say about fits: the form that asks for one, settings in words, the frontier in a figure."""
+"""The form for a model, its settings in words, two models compared, and the figure of a frontier."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
+from math import isnan
+from typing import NamedTuple
 
 from fairwise.errors import InputError
-from fairwise.store.fit_results import FrontierPoint, best_trade_offs
+from fairwise.languages import Language, marked
+from fairwise.numbers import in_100, share_difference
+from fairwise.store.fit_results import FrontierPoint, Summary, best_trade_offs
 from fairwise.study.design import Amount
 from fairwise.study.fit_choices import ESTIMATORS, FitChoices
 from fairwise.study.folder import StudyFolder
-from fairwise.study.texts import Language, marked
-from fairwise.web.shared.forms import Form, decimal_number
+from fairwise.web.shared.requests import Form, decimal_number
 
 _RATES = {
     "dp": marked("How often the model says {one}"),
@@ -43,7 +47,7 @@ FIRST_VALUES = {
     "eta": "0",
     "influence": "yes",
 }
-"""What the form says before anything is typed."""
+"""Values of the form before anything is typed."""
 
 # How far to follow: three choices, each a point of the frontier where one is known.
 
@@ -70,7 +74,7 @@ class Aim:
         return self.followed + self.not_followed
 
     def at(self, point: FrontierPoint) -> Aim:
-        """The same, as a point of the frontier."""
+        """Return this choice with the numbers of a point of the frontier."""
         counts = {name: getattr(point, name) for name in ("eta", "error", "followed", "not_followed")}
         return replace(self, **counts)
 
@@ -118,7 +122,7 @@ def aims_of(points: Sequence[FrontierPoint], *, of_amounts: bool = False) -> lis
 
 
 def values_of(choices: FitChoices, columns: Sequence[str]) -> dict[str, str]:
-    """What the form says for a fit like one that was asked for before; it has no name yet."""
+    """Return the values of the form for a model like an earlier one, without its name."""
     texts = ("estimator", "max_depth", "favorable_label")
     values = {name: str(getattr(choices, name) or "") for name in texts} | {"aim": OWN}
     values |= {name: f"{number:g}" for name in _NUMBERS if (number := getattr(choices, name)) is not None}
@@ -163,7 +167,7 @@ def choices_of(form: Form, study: StudyFolder, points: Sequence[FrontierPoint] =
 
 
 def _group_rules(form: Form, study: StudyFolder) -> list[dict[str, str]]:
-    """Those of which a rate was chosen; of amounts, the one of which there is a bound."""
+    """Return the rules with a rate or, for amounts, with a bound."""
     bounds = {k: _number(form, f"bound{k}") for k in RULES}
     if study.settings.amount is None:
         rates = {k: form.text(f"rate{k}", 20) for k in RULES}
@@ -183,12 +187,12 @@ def _features(form: Form, columns: Sequence[str]) -> list[str] | None:
 
 
 def _number(form: Form, name: str) -> str:
-    """As it is checked later, with a point; what is no number, or could be two, is left as it was written."""
+    """Return a number with a point; other texts are returned as typed, and refused later."""
     text = form.text(name, 20)
     return text if decimal_number(text) is None else text.replace(",", ".")
 
 
-def rates(outcomes: Sequence[str], spoken: Language) -> dict[str, str]:
+def rates(outcomes: Sequence[str], language: Language) -> dict[str, str]:
     """Return what may have to be alike between groups, in words that name the study's outcomes if they are two.
 
     Where there are none, as of amounts, there is nothing.
@@ -196,37 +200,37 @@ def rates(outcomes: Sequence[str], spoken: Language) -> dict[str, str]:
     if not outcomes:
         return {}
     if len(outcomes) > 2:
-        return {name: spoken.translate(words) for name, words in _RATES_OF_SEVERAL.items()}
+        return {name: language.translate(words) for name, words in _RATES_OF_SEVERAL.items()}
     zero, one = (f"“{outcome}”" for outcome in outcomes)
-    return {name: spoken.translate(words).format(zero=zero, one=one) for name, words in _RATES.items()}
+    return {name: language.translate(words).format(zero=zero, one=one) for name, words in _RATES.items()}
 
 
 def in_words(
     choices: FitChoices,
     columns: Mapping[str, str],
     outcomes: Sequence[str],
-    spoken: Language,
+    language: Language,
     amount: Amount | None = None,
 ) -> dict[str, str]:
     """Return each setting with what it is; `columns` are their labels by name.
 
     Where an `amount` is decided there are no `outcomes`, and some settings are not of amounts.
     """
-    say = spoken.translate
+    say = language.translate
     estimator = say(ESTIMATORS[choices.estimator][0])
     if choices.estimator == "tree":
         estimator = say(marked("{model}, questions in a row: {depth}")).format(model=estimator, depth=choices.max_depth)
-    rules = _rules_in_words(choices, columns, rates(outcomes, spoken), spoken, amount)
+    rules = _rules_in_words(choices, columns, rates(outcomes, language), language, amount)
     predicted = say(marked("up to {number}, sure to {coverage}")).format(
-        number=choices.predicted, coverage=spoken.decimal(f"{choices.coverage:g}")
+        number=choices.predicted, coverage=language.decimal(f"{choices.coverage:g}")
     )
     words = {
         "name": choices.name,
         "estimator": estimator,
         **({} if choices.favorable_label is None else {"favorable_label": choices.favorable_label}),
-        "gamma": spoken.decimal(f"{choices.gamma:g}"),
-        "eta": _limit(choices.eta, spoken),
-        "judge_budget": _limit(choices.judge_budget, spoken),
+        "gamma": language.decimal(f"{choices.gamma:g}"),
+        "eta": _limit(choices.eta, language),
+        "judge_budget": _limit(choices.judge_budget, language),
         "features": say(marked("everything")) if choices.features is None else _listed(choices.features, columns),
         "group_rules": "; ".join(rules) or say(marked("none")),
         "deterministic": say(
@@ -250,18 +254,18 @@ def in_words(
 
 
 def _rules_in_words(
-    choices: FitChoices, columns: Mapping[str, str], rates: Mapping[str, str], spoken: Language, amount: Amount | None
+    choices: FitChoices, columns: Mapping[str, str], rates: Mapping[str, str], language: Language, amount: Amount | None
 ) -> list[str]:
-    """What each rule about groups asks for; of an amount, by how much groups may be missed."""
+    """Describe each rule about groups."""
     if amount is None:
-        words = spoken.translate(marked("{rate}: {column}, at most {bound} from everyone"))
+        words = language.translate(marked("{rate}: {column}, at most {bound} from everyone"))
     else:
-        words = spoken.translate(marked("mean error of each group: {column}, at most {bound}"))
+        words = language.translate(marked("mean error of each group: {column}, at most {bound}"))
     return [
         words.format(
             rate=rates.get(rule.rate, ""),
             column=columns.get(rule.column, rule.column),
-            bound=spoken.decimal(f"{rule.bound:g}") if amount is None else amount.in_full(rule.bound, spoken),
+            bound=language.decimal(f"{rule.bound:g}") if amount is None else amount.in_full(rule.bound, language),
         )
         for rule in choices.group_rules
     ]
@@ -271,8 +275,8 @@ def _listed(names: Sequence[str], labels: Mapping[str, str]) -> str:
     return ", ".join(labels.get(name, name) for name in names)
 
 
-def _limit(allowance: float | None, spoken: Language) -> str:
-    return spoken.translate(marked("no limit")) if allowance is None else spoken.decimal(f"{allowance:g}")
+def _limit(allowance: float | None, language: Language) -> str:
+    return language.translate(marked("no limit")) if allowance is None else language.decimal(f"{allowance:g}")
 
 
 # Where the points of a frontier are in its figure: error upwards, the allowance to the right.
@@ -296,7 +300,7 @@ class Figure:
     """Places in a drawing of WIDTH by HEIGHT."""
 
     spots: tuple[tuple[float, float], ...]
-    """Of each point, in their order."""
+    """Coordinates of each point."""
 
     across: tuple[Tick, ...]
     upwards: tuple[Tick, ...]
@@ -318,7 +322,7 @@ class Figure:
         return " ".join(f"{x:.1f},{y:.1f}" for x, y in self.spots)
 
 
-def drawn(etas: Sequence[float], errors: Sequence[float], scale: float = 100) -> Figure:
+def draw_figure(etas: Sequence[float], errors: Sequence[float], scale: float = 100) -> Figure:
     """Return the figure of a frontier of one point or more; an error is written as so many times what it is."""
     across, upwards = _ticks(min(etas), max(etas)), _ticks(min(errors), max(errors), 0.5 / scale)
     digits = max(0, math.ceil(-math.log10(scale * (upwards[1] - upwards[0])) - 1e-9))
@@ -353,3 +357,147 @@ def _ticks(least: float, most: float, half: float = 0.005) -> list[float]:
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough - 1e-12)
     first, last = math.floor(least / step + 1e-9), math.ceil(most / step - 1e-9)
     return [round(turn * step, 9) for turn in range(first, last + 1)]
+
+
+MINUS = "\N{MINUS SIGN}"
+
+
+class ComparisonRow(NamedTuple):
+    """One thing about both."""
+
+    name: str
+    left: str
+    right: str
+    difference: str
+
+
+def compared(
+    left: tuple[Mapping[str, str], Summary],
+    right: tuple[Mapping[str, str], Summary],
+    language: Language,
+    amount: Amount | None = None,
+) -> list[ComparisonRow]:
+    """Return settings in words, then numbers; a difference is what the right one has more.
+
+    With an `amount`, errors and differences of two people are such amounts.
+    """
+    lines = [ComparisonRow(name, words, right[0][name], "") for name, words in left[0].items()]
+    one, other = left[1], right[1]
+    proved, other_proved = one.certificate, other.certificate
+    if amount is None:
+        lines += _errors(one, other, language)
+    else:
+        lines += _mean_errors(one, other, language, amount)
+    lines += [
+        _counts(marked("Answers that ask for something"), one.asked, other.asked),
+        _counts(marked("Followed"), one.followed, other.followed),
+        _counts(marked("Not followed"), one.not_followed, other.not_followed),
+        _chances(marked("Furthest difference"), proved.max_violation, other_proved.max_violation, language, amount),
+        _chances(
+            marked("Mean difference where “the same” was answered"),
+            proved.mean_violation,
+            other_proved.mean_violation,
+            language,
+            amount,
+        ),
+        ComparisonRow(
+            marked("Proved to be the best of its kind"), _proved(one, language), _proved(other, language), ""
+        ),
+        _counts(marked("Participants in it"), one.judges, other.judges),
+        _counts(marked("Simulated participants among them"), one.simulated, other.simulated),
+    ]
+    return lines
+
+
+def _errors(one: Summary, other: Summary, language: Language) -> list[ComparisonRow]:
+    """Return rows about how often each model is wrong."""
+    return [
+        _shares(marked("Wrong with the answers"), one.certificate.error, other.certificate.error, language),
+        _shares(marked("Wrong about people left out"), one.held_out, other.held_out, language),
+        _shares(marked("Wrong without the answers"), one.error_without, other.error_without, language),
+        _differences(marked("Cost of the answers"), _training_cost(one), _training_cost(other), language),
+        _shares(
+            marked("Wrong about people left out, without the answers"), _plain_error(one), _plain_error(other), language
+        ),
+    ]
+
+
+def _training_cost(fit: Summary) -> Decimal:
+    return share_difference(fit.certificate.error, fit.error_without)
+
+
+def _plain_error(fit: Summary) -> float | None:
+    return None if fit.new_people is None else fit.new_people.plain.error
+
+
+def _mean_errors(one: Summary, other: Summary, language: Language, amount: Amount) -> list[ComparisonRow]:
+    """Return rows about the mean error of each model's amounts."""
+    with_answers, without = (one.certificate, other.certificate), (one.error_without, other.error_without)
+    draw_figure, means = [fit.error for fit in with_answers], [fit.mean_error for fit in with_answers]
+    cost = [error - plain for error, plain in zip(draw_figure, without, strict=True)]
+    rows = {
+        marked("Mean error with the answers"): draw_figure,
+        marked("Mean error of what people are given"): means,
+        marked("Mean error about people left out"): [_or_nan(fit.held_out) for fit in (one, other)],
+        marked("Mean error about people left out, without the answers"): [
+            _or_nan(_plain_error(fit)) for fit in (one, other)
+        ],
+        marked("Mean error without the answers"): without,
+        marked("Cost of the answers"): cost,
+    }
+    return [_amounts(name, left, right, language, amount) for name, (left, right) in rows.items()]
+
+
+def _or_nan(error: float | None) -> float:
+    return float("nan") if error is None else error
+
+
+def _amounts(name: str, one: float, other: float, language: Language, amount: Amount) -> ComparisonRow:
+    left, right = ("–" if isnan(value) else amount.written(value, language) for value in (one, other))
+    if left == right or isnan(one) or isnan(other):
+        return ComparisonRow(name, left, right, "")
+    more = amount.written(other - one, language)
+    return ComparisonRow(name, left, right, f"+{more}" if other > one else more)
+
+
+def _proved(fit: Summary, language: Language) -> str:
+    return language.translate(marked("yes") if fit.certificate.kind == "exact" else marked("no"))
+
+
+def _shares(name: str, one: float | None, other: float | None, language: Language) -> ComparisonRow:
+    left, right = ("–" if share is None else f"{language.in_100(share)} %" for share in (one, other))
+    if one is None or other is None:
+        return ComparisonRow(name, left, right, "")
+    return ComparisonRow(name, left, right, _signed(share_difference(other, one), language))
+
+
+def _differences(name: str, one: Decimal, other: Decimal, language: Language) -> ComparisonRow:
+    left, right = (_points(f"{number}", language) for number in (one, other))
+    return ComparisonRow(name, left, right, _signed(other - one, language))
+
+
+def _counts(name: str, one: int, other: int) -> ComparisonRow:
+    return ComparisonRow(name, str(one), str(other), _signed(Decimal(other - one)))
+
+
+def _chances(name: str, one: float, other: float, language: Language, amount: Amount | None) -> ComparisonRow:
+    """Differences of two chances, in percentage points, or of two amounts."""
+    if amount is not None:
+        return _amounts(name, one * amount.span, other * amount.span, language, amount)
+    left, right = ("–" if isnan(value) else _points(f"{in_100(value)}", language) for value in (one, other))
+    if isnan(one) or isnan(other):
+        return ComparisonRow(name, left, right, "")
+    return ComparisonRow(name, left, right, _signed(share_difference(other, one), language))
+
+
+def _points(number: str, language: Language) -> str:
+    """Format percentage points with a real minus sign."""
+    words = language.translate(marked("%(points)s points"))
+    return words % {"points": language.decimal(number).replace("-", MINUS)}
+
+
+def _signed(more: Decimal, language: Language | None = None) -> str:
+    """A difference, of points where a language is given; nothing where there is none."""
+    if not more:
+        return ""
+    return f"{more:+f}".replace("-", MINUS) if language is None else _points(f"{more:+f}", language)

@@ -1,7 +1,8 @@
-"""What the page of a model says beside its numbers: its results by group, and what it says about one person."""
+"""Results of a model by group and for one person, and the processes that compute them."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import sys
@@ -10,17 +11,80 @@ from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pandas as pd
 
 from fairwise.errors import InputError
+from fairwise.languages import marked
 from fairwise.study.design import Amount, Decision
 from fairwise.study.folder import StudyFolder
 from fairwise.tables.columns import bands, in_order, is_numeric
 from fairwise.tables.rows import text_of
-from fairwise.web.console.turns import Turns
-from fairwise.web.shared.forms import Form, may_mean_thousands
+from fairwise.web.shared.requests import Form, may_mean_thousands
+
+MOST_WAITING = 4
+"""Requests at a time, with the one whose program runs."""
+
+LONGEST_SECONDS = 50
+"""Time limit of a request, waiting included: proxies give up after a minute."""
+
+_BUSY = marked("The server is computing for other people at the moment; try it again in a minute")
+
+
+class _Queue:
+    def __init__(self) -> None:
+        self.lock, self.requests = asyncio.Lock(), 0
+
+
+class Turns:
+    """The requests of one server process for programs of one kind, whichever study they are about."""
+
+    def __init__(self) -> None:
+        self._queues: WeakKeyDictionary[asyncio.AbstractEventLoop, _Queue] = WeakKeyDictionary()
+
+    async def run(
+        self,
+        command: Sequence[str],
+        question: bytes,
+        seconds: float | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> tuple[int | None, bytes]:
+        """Return how a program ended, None if it took too long, and what it wrote; it ends with the request."""
+        queue = self._queues.setdefault(asyncio.get_running_loop(), _Queue())
+        if queue.requests >= MOST_WAITING:
+            raise InputError(_BUSY)
+        queue.requests += 1
+        try:
+            async with asyncio.timeout(LONGEST_SECONDS), queue.lock:
+                return await _run(command, question, seconds, environment)
+        except TimeoutError:
+            return None, b""
+        finally:
+            queue.requests -= 1
+
+
+async def _run(
+    command: Sequence[str], question: bytes, seconds: float | None, environment: Mapping[str, str] | None
+) -> tuple[int | None, bytes]:
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        env=environment,
+    )
+    try:
+        output, _ = await asyncio.wait_for(process.communicate(question), seconds)
+    except TimeoutError:
+        return None, b""
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    return process.returncode, output
+
 
 _MOST_GROUPS = 8
 _MOST_COLUMNS = 12
@@ -29,16 +93,16 @@ _MOST_OPTIONS = 40
 
 @dataclass(frozen=True)
 class GroupResult:
-    """How well the model treats those who have something in common, and how often it is wrong about them."""
+    """How well a model treats a group, and how often it is wrong about it."""
 
     name: str | None
-    """None for those of whom it is not known."""
+    """Name of the group; None for people whose value is missing."""
 
     people: int
     good: float
     wrong: float
     recorded: float | None = None
-    """Of amounts, the mean of theirs that were recorded."""
+    """Mean of the recorded amounts, if amounts are decided."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +116,7 @@ class GroupsOfColumn:
 def results_by_group(
     study: StudyFolder, good: Mapping[str, float], good_label: str | None, wrong_of: Mapping[str, float] | None = None
 ) -> list[GroupsOfColumn]:
-    """How a model treats the groups of every column that participants see; numbers of many values in bands.
+    """Return how a model treats the groups of every visible column; columns of many numbers are grouped in bands.
 
     `good` is how well each person is treated: their probability of the good outcome, or how good what they get is.
     `wrong_of` is how likely the model is wrong about each, which of two outcomes follows from that; of amounts, by how
@@ -68,7 +132,7 @@ def results_by_group(
         wrong = people.index.map(wrong_of).to_numpy(dtype=float)
     amounts = study.settings.amount is not None
     recorded = {"recorded": study.outcome().reindex(people.index).to_numpy(dtype=float)} if amounts else {}
-    found = []
+    columns = []
     for column in study.settings.columns[:_MOST_COLUMNS]:
         names = _group_names(people[column.name])
         if names is None:
@@ -82,12 +146,12 @@ def results_by_group(
             )
             for name, those in table.groupby("name", sort=True, dropna=False, observed=True)
         ]
-        found.append(GroupsOfColumn(column.label, tuple(groups)))
-    return found
+        columns.append(GroupsOfColumn(column.label, tuple(groups)))
+    return columns
 
 
 def _group_names(values: pd.Series[Any]) -> pd.Series[Any] | None:
-    """To which group each person belongs, in an order that makes sense; None where there are too many groups."""
+    """Return the ordered group of each person, or None if there are too many groups."""
     if values.nunique() <= _MOST_GROUPS:
         order = [text_of(value) for value in values.dropna().drop_duplicates().sort_values()]
         names = values.map(text_of, na_action="ignore")
@@ -101,18 +165,18 @@ def _group_names(values: pd.Series[Any]) -> pd.Series[Any] | None:
 
 @dataclass(frozen=True)
 class PersonField:
-    """One thing that is known of a person, as a form asks for it."""
+    """Field of a form for one column of a person."""
 
     name: str
     label: str
     unit: str
     is_number: bool
     options: tuple[str, ...]
-    """What can be chosen; empty for what is typed."""
+    """Choices; empty if the value is typed."""
 
 
 def person_fields(study: StudyFolder) -> list[PersonField]:
-    """Every column that participants see."""
+    """Return a field for every column that participants see."""
     people = study.people()
     fields = []
     for column in study.settings.columns:
@@ -133,7 +197,7 @@ class PersonValueError(InputError):
 
 
 def person_of(form: Form, fields: Sequence[PersonField], people: pd.DataFrame, decimal: str = ".") -> dict[str, Any]:
-    """What was filled in, as the table of people has it; `decimal` is how its reader writes decimals.
+    """Return the person in a form as the table of people has them; `decimal` is the reader's decimal mark.
 
     A number that is none is an error that names its column, and so is one that could be two numbers.
     """
@@ -151,8 +215,8 @@ def person_of(form: Form, fields: Sequence[PersonField], people: pd.DataFrame, d
                 raise PersonValueError(name, f"{field.label}: {text} is not a number, such as 31 or 31.5")
             person[field.name] = number
         else:
-            known = {text_of(value): value for value in people[field.name].dropna().unique()}
-            value = known.get(text, text)
+            values = {text_of(value): value for value in people[field.name].dropna().unique()}
+            value = values.get(text, text)
             person[field.name] = value.item() if isinstance(value, np.generic) else value
     return person
 
@@ -172,16 +236,16 @@ def _number(text: str) -> float | None:
 
 @dataclass(frozen=True)
 class Score:
-    """What a model says about one person."""
+    """Result of a model for one person."""
 
     good: float
-    """How well they are treated: the chance of the good outcome, or how good what they get is."""
+    """Chance of the good outcome, or how good the decision is."""
 
     decisions: tuple[tuple[str, float], ...]
-    """Of several decisions, each in words with its chance, the best first."""
+    """Chance of each of several decisions, the best first."""
 
     amount: float | None
-    """What they get, where that is an amount."""
+    """Amount that is decided, if amounts are."""
 
     region: str | None
     rules: Sequence[Mapping[str, Any]]
@@ -210,14 +274,14 @@ async def score(
         raise InputError("The model took too long to answer; try it again")
     if code:
         raise InputError("The model cannot say anything about such a person")
-    found = json.loads(answer)
+    answer = json.loads(answer)
     if amount is not None:
-        given = found["amount"]
-        return Score(amount.value(given), (), given, found["region"], found["rules"])
-    chances, words = found["probabilities"], outcome_words or {one.label: one.words for one in decisions}
-    rules = [{**rule, "label": words.get(text_of(rule["label"]), rule["label"])} for rule in found["rules"]]
+        decided = answer["amount"]
+        return Score(amount.value(decided), (), decided, answer["region"], answer["rules"])
+    chances, words = answer["probabilities"], outcome_words or {one.label: one.words for one in decisions}
+    rules = [{**rule, "label": words.get(text_of(rule["label"]), rule["label"])} for rule in answer["rules"]]
     if not decisions:
-        return Score(chances[good_label], (), None, found["region"], rules)
+        return Score(chances[good_label], (), None, answer["region"], rules)
     ordered = sorted(decisions, key=lambda one: -one.value)
     good = sum(one.value * chances[one.label] for one in decisions)
-    return Score(good, tuple((one.words, chances[one.label]) for one in ordered), None, found["region"], rules)
+    return Score(good, tuple((one.words, chances[one.label]) for one in ordered), None, answer["region"], rules)
