@@ -519,8 +519,8 @@ DEFENCES = (
         "            self._cluster = LocalCluster(n_workers=1, threads_per_worker=1)\n"
         "            self._address = self._cluster.scheduler_address\n"),
     Defence("fits' folders are their owner's", "security/test_listening.py::test_other_users_read_nothing_of_a_fit", (
-        ("jobs/steps.py", "self._done.parent.mkdir(mode=0o700, exist_ok=True)", "self._done.parent.mkdir(exist_ok=True)"),
-        ("jobs/steps.py", "self.unfinished.mkdir(mode=0o700, exist_ok=True)", "self.unfinished.mkdir(exist_ok=True)"),
+        ("jobs/runner.py", "self._done.parent.mkdir(mode=0o700, exist_ok=True)", "self._done.parent.mkdir(exist_ok=True)"),
+        ("jobs/runner.py", "self.unfinished.mkdir(mode=0o700, exist_ok=True)", "self.unfinished.mkdir(exist_ok=True)"),
     )),
     one("a cluster without TLS is warned about", "cli/test_dask.py::test_nobody_without_the_key_talks_to_a_cluster",
         "cli/training.py", """if not address.startswith("tls://"):""", "if False:"),

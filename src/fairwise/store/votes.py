@@ -10,8 +10,8 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from fairwise.errors import InputError
+from fairwise.results.fits import FrontierPoint
 from fairwise.store.errors import NotYet, Unknown
-from fairwise.store.fit_results import FrontierPoint
 from fairwise.store.quotas import IS_EXCLUDED
 from fairwise.store.schema import AnyRow, ballots, participants, votes
 from fairwise.study.deliberation import Ballot, CastBallot, Rule, Tally, is_ballot

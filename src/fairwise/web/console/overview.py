@@ -18,7 +18,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, Response
 from starlette.types import Scope
 
-from fairwise.languages import marked
+from fairwise.messages import marked
 from fairwise.store import operators
 from fairwise.store.answers import anyone_answered
 from fairwise.store.deliberation import how_many_returned
