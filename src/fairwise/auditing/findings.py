@@ -17,7 +17,7 @@ from fairwise.auditing.groups import FeatureUse, default_groups, free_texts, gai
 from fairwise.auditing.panel import Panel
 from fairwise.auditing.prices import ExpensivePair, expensive_pairs, plain_error, spread_over_pairs
 from fairwise.auditing.provenance import Provenance, Recipe, refuse_other_origin
-from fairwise.constraints.pairs import asked_rows
+from fairwise.constraints.pairs import answered_rows
 from fairwise.constraints.violations import STATUSES, status_counts
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
@@ -256,7 +256,7 @@ def findings(
     asked = judgments.asked()
     result = _audit(model, words, probability, table.index, asked, by_groups, labelled)
     constants = None if labelled is None else constant_costs(model, labelled.to_numpy())
-    prices = asked_rows(model.prices_)
+    prices = answered_rows(model.prices_)
     pairs, spread = followed_by_pair(prices), spread_over_pairs(prices, measure.largest)
     curve = None if frontier is None else Curve.of(frontier, model, chosen, len(table))
     least_traced = np.inf if curve is None else curve.unbound_error  # where a search is heuristic, the better of two
