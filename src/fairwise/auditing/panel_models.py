@@ -46,7 +46,7 @@ class PanelModel:
 
 @dataclass(frozen=True, eq=False)
 class PanelModels:
-    """What is needed to find the model of any part of ``J`` judges.
+    """Data to find the model of any part of ``J`` judges.
 
     ``judge`` and ``round`` ``(N,)`` say whose each answer is, and whether it is of before or after; ``labels``
     ``(K, P)``, ``errors`` ``(K,)`` and ``values`` are those of the classifiers found.
