@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 from skops.card import Card
 
 from fairwise import notebook
-from fairwise.constraints.pairs import asked_rows
+from fairwise.constraints.pairs import answered_rows
 from fairwise.constraints.violations import FOLLOWED, NOT_FOLLOWED, status_counts
 from fairwise.learning.settings import JudgeBudgets
 from fairwise.numbers import counted
@@ -78,7 +78,7 @@ def judgments(model: FittedModel) -> str:
     simulated = " of simulated judges" if proved.simulated else some
     if not hasattr(model, "prices_"):  # loaded from a file, which holds no judgment
         return "how many is not known" if number is None else f"{counted(number)}{simulated}"
-    counts = status_counts(asked_rows(model.prices_)["status"])
+    counts = status_counts(answered_rows(model.prices_)["status"])
     asking = counts["followed"] + counts["not_followed"]
     predicted = model.certificate_.n_predicted
     return (
@@ -207,7 +207,7 @@ def _judges(model: FittedModel) -> str:
         unknown = "A model file holds no judgment, so how many judges there were, and who, is not known here"
         more += _some_simulated(model)
         return f"The model was learned from {count}.{more} {unknown}: {TO_FILL_IN}\n\n{question}"
-    prices = asked_rows(model.prices_)
+    prices = answered_rows(model.prices_)
     pairs = {frozenset(pair) for pair in zip(prices["a"], prices["b"], strict=True)}
     about = f"{counted(len(prices), 'judgment')} about {counted(len(pairs), 'pair')} of people"
     n_judges = prices["judge"].nunique()
@@ -263,7 +263,7 @@ def _followed(model: FittedModel) -> str:
         return "There are none."
     if not hasattr(model, "prices_"):
         return "Not known here: a model file holds no single judgment. The violations above are what it keeps."
-    prices = asked_rows(model.prices_)
+    prices = answered_rows(model.prices_)
     asking = prices[prices["status"].isin([FOLLOWED, NOT_FOLLOWED])]
     if asking.empty:
         return "No judgment asks for anything."
