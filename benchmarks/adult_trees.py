@@ -17,8 +17,8 @@ from fairwise.simulation import Roles, simulate_panel
 if TYPE_CHECKING:
     import pandas as pd
 
-    from fairwise.constraints.certificate import Certificate
     from fairwise.judgments import Judgments
+    from fairwise.results.certificate import Certificate
 
 _ROLES = Roles(demographics=("sex", "age", "race"), record=("education_level", "hours_per_week", "occupation"))
 _PAIRS = 50

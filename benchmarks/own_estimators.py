@@ -18,8 +18,8 @@ from fairwise.datasets import load_german_credit
 from fairwise.simulation import simulate_panel
 
 if TYPE_CHECKING:
-    from fairwise.constraints.certificate import Certificate
     from fairwise.judgments import Judgments
+    from fairwise.results.certificate import Certificate
 
 _PANELS = 20
 _JUDGES, _PAIRS = 10, 20

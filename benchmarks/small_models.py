@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from benchmarks import compas
 from benchmarks.row import Row, table
 from fairwise import PairwiseFairClassifier
-from fairwise.constraints.certificate import Certificate
+from fairwise.results.certificate import Certificate
 from fairwise.simulation import simulate_panel
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from replication.measures import Correlation
 
 from fairwise.auditing.frontier import ChosenPoint
-from fairwise.constraints.certificate import Certificate
 from fairwise.judgments.reliability import Agreement, Share
 from fairwise.numbers import EqualNan
+from fairwise.results.certificate import Certificate
 
 
 @pytest.mark.parametrize("kind", [Agreement, Certificate, ChosenPoint, Correlation, Share])

@@ -13,9 +13,9 @@ from fairlearn.reductions import DemographicParity
 from sklearn import config_context
 
 from fairwise import Judgments, PairwiseFairClassifier, audit, notebook
-from fairwise.constraints.certificate import Certificate
 from fairwise.datasets import make_people
 from fairwise.learning.model import description
+from fairwise.results.certificate import Certificate
 from fairwise.simulation import simulate_panel
 
 TAGS = {"div", "style", "section", "h4", "p", "ul", "li", "table", "thead", "tbody", "tr", "th", "td"}

@@ -10,7 +10,7 @@ import pytest
 
 from fairwise.numbers import counted, difference, digits_beside, in_100, rounded, setting, share_difference
 from fairwise.reporting import words
-from fairwise.reporting.measures import ErrorWords
+from fairwise.reporting.words import ErrorWords
 from fairwise.store.votes import Option
 from fairwise.web.shared.views import options_of
 

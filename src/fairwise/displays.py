@@ -135,7 +135,7 @@ class FrontierDisplay(_Display):
         """Plot on ``ax`` or a new figure; ``line_kwargs`` are matplotlib's, for the line of the panel."""
         require("report", type(self).__name__)
         from fairwise.reporting.annex_figures import draw_frontier  # matplotlib, of an extra
-        from fairwise.reporting.measures import ErrorWords
+        from fairwise.reporting.words import ErrorWords
 
         def paint(axes: Axes) -> None:
             draw_frontier(axes, self.curve, self.plain_error, ErrorWords(self.measure), **line_kwargs)

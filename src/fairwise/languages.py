@@ -26,11 +26,6 @@ SOURCE = "en"
 _CONVENTIONS = {"en": "en_GB"}
 
 
-def marked(text: str) -> str:
-    """Return the text as it is: catalogues have it because it stands in this call, and ``say`` finds it there."""
-    return text
-
-
 @dataclass(frozen=True)
 class Language:
     """A language with its catalogue."""
@@ -66,6 +61,11 @@ class Language:
     def decimal(self, digits: str) -> str:
         """Return a number that is written with a point as it is written here."""
         return digits.replace(".", get_decimal_symbol(self.locale))
+
+    def number_marks(self, digits: str) -> str:
+        """Return a number formatted in English, which may have commas and a percent sign, with the marks used here."""
+        marks = {".": get_decimal_symbol(self.locale), ",": get_group_symbol(self.locale), "%": "\N{NO-BREAK SPACE}%"}
+        return "".join(marks.get(mark, mark) for mark in digits)
 
     def number(self, number: float, places: int = 1) -> str:
         """Return a number of ours as it is written here, with at most so many decimal places."""

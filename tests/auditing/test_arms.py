@@ -12,7 +12,7 @@ from tests.support.arm_studies import null_study
 
 from fairwise import PairwiseFairClassifier
 from fairwise.auditing import Effects, effects, learned_effects
-from fairwise.auditing.arms import Assigned
+from fairwise.auditing.effects import Assigned
 from fairwise.datasets import make_people
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments

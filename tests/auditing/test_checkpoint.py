@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairwise.auditing import frontier
-from fairwise.auditing.checkpoint import Checkpoint
+from fairwise.auditing.curves import Checkpoint
 from fairwise.datasets import make_people
 from fairwise.errors import InputError
 from fairwise.learning.oracles import tree

@@ -15,9 +15,9 @@ from fairwise import Judgments, PairwiseFairClassifier
 from fairwise.auditing import held_out, held_out_errors
 from fairwise.auditing.held_out import answer_index
 from fairwise.auditing.splits import mean_interval, splits
-from fairwise.constraints.certificate import HeldOutErrors
 from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
+from fairwise.results.certificate import HeldOutErrors
 
 KINDS = 12
 

@@ -16,8 +16,8 @@ from fairwise.learning.solvers.solution import Multipliers, Solution
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fairwise.constraints.certificate import Certificate
     from fairwise.judgments import Judgments
+    from fairwise.results.certificate import Certificate
 
 
 @pytest.fixture

@@ -112,11 +112,10 @@ def test_numbers_are_those_of_the_model(study: StudyFolder, model: PairwiseFairR
     errors = [point.error for point in fitted.frontier]
     assert len(errors) > 2
     assert all(one >= other - 2.0 for one, other in pairwise(errors))  # each to 1e-4 of the range
-    assert fitted.summary.error_without <= errors[0] + 2.0
+    assert fitted.summary.error_without_judgments <= errors[0] + 2.0
     assert (fitted.influence, fitted.summary.decisions) == (None, ())
-    measured = fitted.summary.new_people
+    measured = fitted.summary.held_out
     assert measured is not None
-    assert measured.error == fitted.summary.held_out
     assert measured.low < measured.error < measured.high
 
 
@@ -216,7 +215,7 @@ def test_what_participants_read(study: StudyFolder, console: Operating, fitted: 
         "de": f"im Durchschnitt um etwa {written(summary.certificate.error, spoken)} daneben",
     }
     assert about[language] in page
-    assert written(summary.error_without, spoken) in page
+    assert written(summary.error_without_judgments, spoken) in page
     assert "decisions" not in page
 
 

@@ -17,12 +17,12 @@ from tests.support.fitting import answered, made_here, study_of, submitted
 
 from fairwise.auditing.held_out import answer_index
 from fairwise.auditing.splits import splits
-from fairwise.constraints.certificate import HeldOutErrors
 from fairwise.constraints.pairs import PairRows
 from fairwise.jobs.work import SPLITS
 from fairwise.learning.any_model import load_model
 from fairwise.learning.estimator import PairwiseFairClassifier
 from fairwise.learning.regressor import PairwiseFairRegressor
+from fairwise.results.certificate import HeldOutErrors
 from fairwise.store.export import judges, judgments
 from fairwise.store.fit_files import MODEL, REPORT, SCORES, SUMMARY, Fitted, job_folder
 from fairwise.store.store import Store
@@ -195,7 +195,7 @@ def check_new_people(one: Learned) -> None:
     fitted = Fitted.of(one.study.path, 1)
     assert fitted is not None
     held, own = HeldOutErrors.from_json(one.claims["held_out"]), on_new_people(one.data)
-    assert fitted.summary.new_people == held
+    assert fitted.summary.held_out == held
     assert held.error == pytest.approx(own["error"], rel=CLOSE)
     assert held.low <= held.error <= held.high
     for name, baseline in (("plain", held.plain), ("constant", held.constant)):

@@ -13,8 +13,7 @@ import psutil
 import pytest
 
 from fairwise.errors import InputError
-from fairwise.jobs.local_worker import LocalWorker
-from fairwise.jobs.steps import progress
+from fairwise.jobs.workers import LocalWorker, progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -22,7 +22,7 @@ from tests.support.fitting import ended, job_of, killed, submitted, until, worki
 
 from fairwise.errors import InputError
 from fairwise.jobs.dask_cluster import DaskCluster
-from fairwise.jobs.steps import _CURVE_WEIGHT
+from fairwise.jobs.runner import _CURVE_WEIGHT
 from fairwise.store import jobs
 from fairwise.store.fit_files import (
     FRONTIER,

@@ -12,12 +12,15 @@ import pytest
 from tests.support.fitting import made_here, study_of, submitted
 from tests.support.rounds_on_store import PAIRS, TWO_ARMS, play_in_room, play_two_rounds
 
-from fairwise.auditing.arms import IN_ROOMS
-from fairwise.jobs.talking import NO_CONTROL, NOT_LEARNED, effects_in_words, effects_of
+from fairwise.auditing.effects import IN_ROOMS
+from fairwise.jobs.work import NO_CONTROL, NOT_LEARNED, effects_of
+from fairwise.messages import translated
+from fairwise.results.effects import Effects
 from fairwise.store.export import SecondRound, finished_second_round, judgments
 from fairwise.store.fit_files import EFFECTS, REPORTS, SUMMARY, job_folder
 from fairwise.store.store import Store
 from fairwise.store.study_state import set_state
+from fairwise.web.console.base import results_language
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -59,20 +62,24 @@ def test_a_fit_of_a_closed_study_tells_what_talking_did(talked: tuple[StudyFolde
     found = json.loads((home / EFFECTS).read_text(encoding="utf-8"))
     assert found["control"] == "again"
     assert [line["arm"] for line in found["arms"]] == ["again", "talk", "everyone"]
-    tests = {line["name"]: line for line in found["tests"]}
+    every = [*found["tests"], *found["learned"]["tests"]]
+    tests = {line["name"]: line for line in every}
     # Half of what people of the arm said alone was not "same" and is now; nobody of the other arm changed anything.
     assert tests["changed"]["effect"] == tests["towards_reasons"]["effect"] == 0.5
     assert tests["changed"]["in_control"] == 0
     assert found["assignments"] is None, "all assignments within blocks, of which there are few"
-    learned = {line["arm"]: line for line in found["learned"]}
+    learned = {line["arm"]: line for line in found["learned"]["arms"]}
     assert list(learned) == ["again", "talk", "everyone"]
     own = json.loads((home / SUMMARY).read_text(encoding="utf-8"))["certificate"]
     assert learned["everyone"]["error_after"] == pytest.approx(own["error"], abs=1e-3), "everyone came back"
     assert learned["again"]["error_change"] == learned["again"]["treated_differently"] == 0, "nobody changed anything"
     assert {"error", "price", "treated_differently"} <= set(tests)
     assert tests["changed"]["p_value"] <= 2 / 108
-    assert set(found["languages"]["de"]) == {*found["notes"], *(line["statement"] for line in found["tests"])}
-    assert all(german != english for english, german in found["languages"]["de"].items())
+    stored = Effects.from_json(found)
+    statements = [row["statement"] for rows in stored.test_rows.values() for row in rows]
+    assert set(statements) == {line["statement"] for line in every}
+    german = results_language("de")
+    assert all(translated(text, german) != str(text) for text in (*stored.notes, *statements))
     for code, heading in (("en", "What talking did"), ("de", "Was das Gespräch bewirkt hat")):
         assert heading in (home / REPORTS[code]).read_text(encoding="utf-8")
 
@@ -103,9 +110,10 @@ def test_of_rooms_it_is_told_what_people_changed_there(tmp_path: Path) -> None:
     assert found["arms"][0]["changed"] == 0.5, "every other answer was not that they are the same"
     assert "towards_reasons" not in found["arms"][0], "nobody knows what was said aloud"
     assert found["notes"][0] == IN_ROOMS
-    assert found["languages"]["de"][IN_ROOMS].startswith("Die Menschen sprachen in Räumen")
+    note = Effects.from_json(found).notes[0]
+    assert translated(note, results_language("de")).startswith("Die Menschen sprachen in Räumen")
     learned = json.loads((home / SUMMARY).read_text(encoding="utf-8"))["certificate"]
-    assert found["learned"][0]["error_after"] == pytest.approx(learned["error"], abs=1e-3)
+    assert found["learned"]["arms"][0]["error_after"] == pytest.approx(learned["error"], abs=1e-3)
     for code, heading in (("en", "What talking did"), ("de", "Was das Gespräch bewirkt hat")):
         assert heading in (home / REPORTS[code]).read_text(encoding="utf-8")
 
@@ -137,4 +145,4 @@ def test_without_a_control_arm_only_the_change_is_told(
     several = set(second_of(second).arms["arm"]) == {"talk", "again"}
     assert (NO_CONTROL in found.notes) == several
     assert any("no two arms" in note for note in found.notes) != several
-    assert NO_CONTROL not in effects_in_words(found)["languages"]["de"].values()
+    assert Effects.from_json(found.to_json()).notes == found.notes

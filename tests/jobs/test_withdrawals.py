@@ -18,8 +18,7 @@ from tests.support.traces import files_with, traces_of
 from fairwise import PairwiseFairClassifier
 from fairwise.archive.backup import take_backup
 from fairwise.archive.bundle import write_bundle
-from fairwise.jobs.runner import Runner, _Stopping
-from fairwise.jobs.steps import JobFolder
+from fairwise.jobs.runner import JobFolder, Runner, _Stopping
 from fairwise.store import jobs, participants
 from fairwise.store.erasure import erase, forget_in_time
 from fairwise.store.fit_files import (

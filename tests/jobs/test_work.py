@@ -15,7 +15,7 @@ from fairwise import Judgments
 from fairwise.constraints.violations import Treatment, TreatmentStatus, status_counts
 from fairwise.jobs import work
 from fairwise.jobs.fit_data import FitData
-from fairwise.jobs.steps import JobFolder, perform
+from fairwise.jobs.runner import JobFolder, perform
 from fairwise.jobs.work import fit
 from fairwise.judgments import Answer
 from fairwise.learning.estimator import PairwiseFairClassifier
@@ -84,7 +84,7 @@ def test_tiles_and_own_point_are_of_one_model(seed: int, settings: dict[str, Any
         assert getattr(own, name) == getattr(summary.certificate, name), name
     assert (own.followed, own.not_followed) == (summary.followed, summary.not_followed)
     assert len(own.judgments) == min(own.not_followed, 50)
-    certain = summary.without_chance
+    certain = summary.derandomization
     assert (certain is not None) == data.settings.deterministic
     if certain is not None:
         assert set(fitted.good.values()) <= {0.0, 1.0}

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from tests.support.readability import reading_ease
 
-from fairwise.constraints.certificate import Baseline, HeldOutErrors
 from fairwise.errors import InputError
 from fairwise.reporting import Findings
 from fairwise.reporting.figures import draw_figures
-from fairwise.reporting.message import message
+from fairwise.reporting.first_page import message
 from fairwise.reporting.page import ANNEX, render
 from fairwise.reporting.words import ENGLISH, languages, words_in
+from fairwise.results.certificate import Baseline, HeldOutErrors
 
 READABLE = 50
 

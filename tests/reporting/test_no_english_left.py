@@ -21,11 +21,13 @@ from fairwise.judgments import reliability
 from fairwise.learning.amounts import Amounts
 from fairwise.learning.model import mixture
 from fairwise.learning.model.deterministic import _threshold_in_words
+from fairwise.learning.model.rules import label_words
 from fairwise.learning.settings import PARITIES, parity
+from fairwise.messages import translated
 from fairwise.reporting import findings
-from fairwise.reporting.page import findings_in, model_words, render
-from fairwise.reporting.sentences import group_rule, translated
+from fairwise.reporting.page import findings_in, render, rule_texts
 from fairwise.reporting.words import ENGLISH, words_in
+from fairwise.results.simpler_models import group_rule
 from fairwise.simulation import SecondRound, draw_pairs, simulate_panel, simulate_second_round
 
 if TYPE_CHECKING:
@@ -133,14 +135,14 @@ def test_every_kind_of_model_in_german(kind: str, single: bool) -> None:
     if single:
         model = model.derandomize()
     found = findings(model, PEOPLE, ANSWERS, OUTCOME, labels=None)
-    told = model_words(found, GERMAN, 20, model.derandomization_ if single else None)
-    rules = [text for one in told["rules"] for text in (one["head"], *(line for _, line in one["lines"]))]
-    said = [told["lead"], *rules, *told["notes"], told["kind"], *told["warnings"], told["rule"] or ""]
-    check(" | ".join(said).replace("GaussianNB", ""))
+    texts, proved = rule_texts(found, GERMAN, 20), model.certificate_
+    lines = [text for rule in texts.rules for text in (rule.head, *(line for _, line in rule.lines))]
+    sentences = map(GERMAN.sentence, [proved.hypothesis_class, *proved.warnings, proved.rule or ""])
+    check(" | ".join([texts.lead, *lines, *texts.notes, *sentences]).replace("GaussianNB", ""))
     check(visible(render(found, language="de")))
     explained = model.explain(PEOPLE.iloc[[0]], findings_in(found, GERMAN).rules)
     check(" | ".join([explained.region or "", *explained.rules["because"]]).replace("GaussianNB", ""))
-    assert model_words(found, ENGLISH, 20)["lead"] == found.rules.lead
+    assert rule_texts(found, ENGLISH, 20).lead == found.rules.lead
 
 
 AMOUNTS = Amounts(0.0, 20_000.0, 8, "squared", larger_is_better=True)
@@ -170,7 +172,7 @@ def test_every_warning_in_german(stopped: str, exact: bool) -> None:
 
 def test_single_rules_and_agreement_in_german() -> None:
     for threshold in (0.0, 0.5, 2.0):
-        check(GERMAN.sentence(_threshold_in_words(threshold, ("label 0", "label 1"))))
+        check(GERMAN.sentence(_threshold_in_words(threshold, label_words(np.array([0, 1])))))
     for _, said in reliability._WORDS:
         check(GERMAN.sentence(said))
     assert GERMAN.sentence("0,3 in eigenen Worten") == "0,3 in eigenen Worten"
@@ -183,7 +185,7 @@ def test_rules_about_groups_in_words() -> None:
     )
     model.fit(PEOPLE, OUTCOME, judgments=ANSWERS, sensitive_features=["Frauen", "Männer"] * 4)
     for name in model.group_rules_["rule"]:
-        check(group_rule(name, GERMAN.language))
+        check(GERMAN.sentence(group_rule(name)))
         assert name.endswith(("Frauen", "Männer"))
-        assert "Parity" not in group_rule(name, ENGLISH.language)
-    assert group_rule("of one's own", GERMAN.language) == "of one's own"
+        assert "Parity" not in group_rule(name)
+    assert group_rule("of one's own") == "of one's own"

@@ -7,7 +7,8 @@ import math
 import pandas as pd
 import pytest
 
-from fairwise.reporting import sentences, words
+from fairwise.messages import Message
+from fairwise.reporting import words
 
 
 def test_numbers() -> None:
@@ -48,15 +49,18 @@ def test_numbers_are_written_as_the_language_writes_them() -> None:
     assert german.signed(0.29, 0.18) == "+11"
     assert german.signed(0.18, 0.29) == "\N{MINUS SIGN}11"
     assert german.value(2.5) == "2,5"
-    trees = "decision trees of depth 2 over all 114 thresholds of 14 columns"
-    assert german.sentence(trees) == "Entscheidungsbäumen der Tiefe 2 über alle 114 Schwellen von 14 Spalten"
-    assert words.ENGLISH.sentence(trees) == trees
 
 
-def test_long_names_are_not_compared_with_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A judge whose name is a sentence without end took the cube of its length."""
+def test_messages_are_translated_with_their_numbers_and_other_text_is_not() -> None:
     german = words.words_in("de")
-    assert german.sentence("judge Ada") == "Befragte Person Ada"
-    monkeypatch.setattr(sentences, "_compiled", None)
-    long = "judge " + "decision trees of depth  over " * 1000
-    assert german.sentence(long) == long
+    trees = Message.plural(
+        "decision trees of depth {depth} over all {thresholds} thresholds of {count:,} column",
+        "decision trees of depth {depth} over all {thresholds} thresholds of {count:,} columns",
+        1400,
+        depth=2,
+        thresholds=114,
+    )
+    assert german.sentence(trees) == "Entscheidungsbäumen der Tiefe 2 über alle 114 Schwellen von 1.400 Spalten"
+    assert words.ENGLISH.sentence(trees) == str(trees)
+    assert german.sentence(Message("judge {name}", name="1.5")) == "Befragte Person 1.5"
+    assert german.sentence("judge 1.5") == "judge 1.5"

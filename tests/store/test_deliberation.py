@@ -143,7 +143,7 @@ def test_keeping_is_told_apart_from_not_having_been_asked(store: Store) -> None:
     assert len(table.frame) == 14, "nothing of the first round is lost"
     assert len(table.counted()) == 12, "of two rounds the last counts"
     assert store.read_now(partial(deliberation.returned, most=MANY)) == (4, 2, 2, 2, 0)
-    assert store.read_now(deliberation.how_many_returned) == 2
+    assert store.read_now(deliberation.count_returned) == 2
 
 
 def test_someone_who_did_not_finish_may_look_again_at_what_they_answered(store: Store) -> None:

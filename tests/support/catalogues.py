@@ -21,9 +21,11 @@ KEYWORDS: Mapping[str, tuple[int, ...] | None] = {
     "say": None,
     "translate": None,
     "marked": None,
+    "Message": None,
+    "plural": (1, 2),
 }
 Text = str | tuple[str, ...]
-_KEPT = re.compile(r"%\(\w+\)[\d.]*[sdf]|%%|\{\w+\}|<[^>]*>|\[FILL IN: |\]")
+_KEPT = re.compile(r"%\(\w+\)[\d.]*[sdf]|%%|\{\w+(?::[^}]*)?\}|<[^>]*>|\[FILL IN: |\]")
 # How sentences end, also in scripts that have marks of their own.
 _ENDS = {".": ".\u3002", ":": ":\uff1a", "?": "?\uff1f\u061f"}
 _OWN_MARKS = ("ar", "ja", "zh")

@@ -10,9 +10,9 @@ from pathlib import Path
 from babel.messages.catalog import Catalog
 from tests.support.catalogues import catalogue, forms
 
-import fairwise.reporting
+import fairwise.results
 
-LOCALE = Path(fairwise.reporting.__file__).parent / "locale"
+LOCALE = Path(fairwise.results.__file__).parent / "locale"
 # Words that hardly an English sentence does without, and that German does not have.
 COMMON = frozenset(
     re.findall(
@@ -25,7 +25,7 @@ COMMON = frozenset(
 )
 _UNSEEN = re.compile(r"<(script|style|code|pre)\b.*?</\1>|<!--.*?-->", re.DOTALL)
 _SPOKEN = re.compile(r'(?:aria-label|title|alt|data-[a-z]+)="([^"]*)"')
-_PLACE = re.compile(r"%\(\w+\)s|\{\w+\}|<[^>]*>")
+_PLACE = re.compile(r"%\(\w+\)s|\{\w+(?::[^}]*)?\}|<[^>]*>")
 
 
 def visible(page: str) -> str:

@@ -109,6 +109,27 @@ INFLUENCE_FOUND = {
 }
 
 
+HEADLINE = {
+    **dict.fromkeys(("participants", "simulated", "affected", "affected_not_known", "asked", "followed", "people"), 0),
+    "error": 0.3,
+    "plain_error": 0.24,
+    "constant_error": 0.5,
+    "constant": "outcome-0-never",
+    "proved": True,
+    "held_out": None,
+}
+
+
+def on_new_people(error: float, plain: float = 0.36, constant: float = 0.4, least_gain: float = 0.02) -> dict[str, Any]:
+    """Errors on people left out, as a summary holds them."""
+    others = {
+        name: {"error": other, "low": other - 0.05, "high": other + 0.05, "gain": other - error}
+        | {"gain_low": least_gain, "gain_high": 0.2}
+        for name, other in (("plain", plain), ("constant", constant))
+    }
+    return {"error": error, "training": 0.3, "low": 0.31, "high": 0.41, "splits": 3, **others}
+
+
 def write_fit(study: Path, job_id: int, good: Mapping[str, float], **changes: Any) -> None:
     """The files of a fit; `changes` are those of its summary, or `points` of its frontier, or `rules`."""
     folder = job_folder(study, job_id)
@@ -139,7 +160,7 @@ def write_fit(study: Path, job_id: int, good: Mapping[str, float], **changes: An
         "certificate": certificate | changes.pop("certificate", {}),
         "error_without_judgments": 0.24,
         "error_of_guessing": 0.5,
-        "held_out": {"error": 0.33, "training": 0.3, "low": 0.31, "high": 0.35, "splits": 3},
+        "held_out": None,
         "followed": own["followed"],
         "not_followed": own["not_followed"],
         "asks_nothing": 10,
@@ -148,6 +169,7 @@ def write_fit(study: Path, job_id: int, good: Mapping[str, float], **changes: An
         "times": {"begun": "2026-03-09T14:05:00+00:00", "ended": "2026-03-09T14:05:30+00:00"},
         **changes,
     }
+    summary["headline"] = HEADLINE | summary.get("headline", {})
     (folder / SUMMARY).write_text(json.dumps(summary), encoding="utf-8")
     (folder / FRONTIER).write_text(json.dumps({"points": points}), encoding="utf-8")
     if influence is not None:

@@ -16,8 +16,7 @@ import sqlalchemy as sa
 from tests.support.someone import shown_pair
 
 from fairwise.jobs.fit_data import read_fit_data
-from fairwise.jobs.runner import start_jobs
-from fairwise.jobs.steps import JobFolder, perform
+from fairwise.jobs.runner import JobFolder, perform, start_jobs
 from fairwise.judgments import Answer
 from fairwise.store import jobs, participants, recording, schema
 from fairwise.study.new_study import new_study

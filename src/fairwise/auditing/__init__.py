@@ -2,11 +2,11 @@
 
 from fairwise.auditing.answer_bands import AnswerBands, answer_bands
 from fairwise.auditing.audit import Audit, audit
-from fairwise.auditing.effects import Effects, effects
+from fairwise.auditing.effects import effects
 from fairwise.auditing.frontier import frontier
 from fairwise.auditing.held_out import HeldOut, held_out
 from fairwise.auditing.influence import influential_judges, without_judges
-from fairwise.auditing.learned_effects import LearnedEffects, learned_effects
+from fairwise.auditing.learned_effects import learned_effects
 from fairwise.auditing.new_people import held_out_errors
 from fairwise.auditing.panel import compare_rules
 from fairwise.auditing.plan import judge_correlation, plan
@@ -20,6 +20,7 @@ from fairwise.auditing.prices import (
 )
 from fairwise.auditing.scores import expected_accuracy, violation_scorer
 from fairwise.auditing.theorems import theorems
+from fairwise.results.effects import Effects, LearnedEffects
 
 __all__ = [
     "AnswerBands",

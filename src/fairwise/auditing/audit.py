@@ -13,7 +13,7 @@ import pandas as pd
 
 from fairwise import notebook
 from fairwise.auditing import checks, tables
-from fairwise.auditing.arms import BLOCK
+from fairwise.auditing.effects import BLOCK
 from fairwise.auditing.intervals import AVERAGES, LEAST_JUDGES, LEAST_PAIRS, answer_means, has_design_weights, interval
 from fairwise.auditing.scores import (
     checked_groups,
@@ -25,13 +25,13 @@ from fairwise.auditing.scores import (
     two_classes,
 )
 from fairwise.auditing.tables import measure
-from fairwise.constraints.certificate import predicted_in_words
 from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
 from fairwise.judgments import Answer, Judgments
 from fairwise.judgments.table import are_simulated
 from fairwise.judgments.validation import AFFECTED, SIMULATED
 from fairwise.numbers import counted
+from fairwise.results.certificate import predicted_in_words
 from fairwise.tables.columns import to_pandas
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from fairwise.auditing.error_measure import is_of_amounts
 from fairwise.errors import InputError
+from fairwise.messages import Message
 from fairwise.numbers import record_number
 from fairwise.tables.columns import in_order
 
@@ -47,9 +48,12 @@ class Labels:
         if unknown:
             raise InputError(f"labels: {unknown[0]!r} is no outcome of the model, whose outcomes are {model.classes_}")
         # A number says nothing without a word beside it; text speaks for itself.
-        own = {label: label if isinstance(label, str) else f"label {label}" for label in classes}
+        words_of: dict[object, str] = {
+            label: Message("label {name}", name=str(label)) for label in classes if not isinstance(label, str)
+        }
+        words_of |= {label: str(text) for label, text in own_words.items()}
         favorable = None if model.favorable_label_ is None else classes.index(model.favorable_label_)
-        return cls(tuple(str(own_words.get(label, own[label])) for label in classes), favorable, _values(model))
+        return cls(tuple(words_of.get(label, str(label)) for label in classes), favorable, _values(model))
 
     @classmethod
     def _of_amounts(cls, model: PairwiseFairRegressor, words: Mapping[object, str] | None) -> Labels:

@@ -1,141 +1,40 @@
-"""What talking did: how answers changed between two rounds, and how that differs between arms.
+"""Effects of a second round: how answers changed, and how that differs between the arms of a study.
 
-The questions stand in :data:`fairwise.auditing.arms.HYPOTHESES` and are the same in every study, so that none is chosen
-after the answers are seen.
+Arms are drawn for people or for whole rooms. Inference reassigns them the same way, within blocks where there are
+blocks. Judges are analysed in the arm that was drawn for them, not in one they moved to. The hypotheses,
+:data:`fairwise.results.effects.HYPOTHESES`, are the same in every study, so that none is chosen after the answers are
+seen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
-from math import isnan
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 import pandas as pd
 
-from fairwise import notebook
 from fairwise.auditing import checks
-from fairwise.auditing.agreement_changes import alpha_changes
-from fairwise.auditing.arms import HYPOTHESES, Assigned, Comparison, control_arm, with_holm
-from fairwise.auditing.changes import Changes
-from fairwise.auditing.randomisation import N_DRAWS
-from fairwise.numbers import counted, rounded
+from fairwise.auditing.changes import Changes, alpha_changes, alpha_difference
+from fairwise.auditing.randomisation import N_DRAWS, Assignments, Difference, compare, line_of, with_holm
+from fairwise.errors import InputError, quote
+from fairwise.judgments.answer import SAME
+from fairwise.messages import Message
+from fairwise.numbers import counted
+from fairwise.results.effects import HYPOTHESES, Effects, Permuted
+from fairwise.tables.rows import encode
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fairwise.auditing.arms import Permuted, Unit
-    from fairwise.auditing.learned_effects import LearnedEffects
     from fairwise.judgments import Judgments
 
     Bools = NDArray[np.bool_]
     Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
 
 EVERYONE = "everyone"
-NOTHING = "\N{EN DASH}"
-
-
-@dataclass(frozen=True, eq=False)
-class Effects:
-    """How answers changed, by arm, and against the control arm.
-
-    Attributes
-    ----------
-    arms
-        By arm, the control arm first, and for everyone: ``judges``, ``returned``, ``answers`` asked for twice; means
-        over those who came back of the shares ``changed``, ``towards_majority``, ``away`` and, where it is known which
-        reasons were shown, ``towards_reasons``; alpha of their answers ``alpha_before``, ``alpha_after`` and its
-        ``alpha_change``, each with ``_low`` and ``_high``.
-    tests
-        A line for each arm but the control and each of ``hypotheses`` and of the checks: ``arm``, ``name``,
-        ``statement``, ``check``, the two arms' values ``in_arm`` and ``in_control``, ``effect`` with ``low`` and
-        ``high``, ``p_value``, ``p_adjusted`` (Holm, over all lines that are no checks) and a ``note`` where something
-        cannot be said, which then is NaN.
-    judges
-        By judge who came back: arm, answers asked for twice, and the shares.
-    control
-        The arm that others are compared with, or None.
-    learned
-        Effects on what is learned, or None (:func:`fairwise.auditing.learned_effects`).
-    permuted
-        What arms are reassigned to for p-values: ``unit`` (``"room"`` or ``"judge"``), ``n_units`` who came back and
-        the ``n_blocks`` they are in; None where no arms are compared.
-    notes
-        Sentences about what is permuted, who is not counted, and what cannot be said.
-    """
-
-    arms: pd.DataFrame
-    tests: pd.DataFrame
-    judges: pd.DataFrame
-    control: str | None
-    confidence: float
-    exact: bool
-    n_draws: int
-    notes: tuple[str, ...] = ()
-    learned: LearnedEffects | None = None
-    hypotheses: dict[str, str] = field(default_factory=lambda: dict(HYPOTHESES))
-    permuted: Permuted | None = None
-
-    def to_frame(self) -> pd.DataFrame:
-        """The tests as one table, those about what is learned behind."""
-        if self.learned is None:
-            return self.tests.copy()
-        every: pd.DataFrame = pd.concat([self.tests, self.learned.tests], ignore_index=True)
-        return every
-
-    def __str__(self) -> str:
-        return "\n".join([*self.notes, *(_sentence(test, self.control) for test in self.to_frame().to_dict("records"))])
-
-    def _repr_html_(self) -> str:
-        shares = [name for name in ("changed", "towards_majority", "away", "towards_reasons") if name in self.arms]
-        rows = [
-            (
-                str(arm),
-                counted(line["judges"]),
-                counted(line["returned"]),
-                *(percent(line[name]) for name in shares),
-                number_words(line["alpha_before"]),
-                number_words(line["alpha_after"]),
-            )
-            for arm, line in self.arms.iterrows()
-        ]
-        head = ("Arm", "People", "Answered again", *(name.replace("_", " ").capitalize() for name in shares))
-        tests = [
-            (f"{test['arm']}: {test['name'].replace('_', ' ')}", *_numbers(test))
-            for test in self.to_frame().to_dict("records")
-        ]
-        return notebook.page(
-            notebook.section(
-                "How answers changed",
-                notebook.table(rows, head=(*head, "Alpha before", "Alpha after"), numbers=range(1, len(head) + 2)),
-                notebook.bullets(self.notes),
-            ),
-            notebook.section(
-                f"Against {self.control}",
-                notebook.table(tests, head=("", "Effect", "Interval", "p", "p (Holm)"), numbers=(1, 2, 3, 4)),
-            )
-            if tests
-            else "",
-            self._learned_section(),
-        )
-
-    def _learned_section(self) -> str:
-        """What would be learned before and after, in a notebook."""
-        if self.learned is None:
-            return ""
-        rows = [
-            (
-                str(arm),
-                percent(line["error_before"]),
-                percent(line["error_after"]),
-                interval_words(line["error_change_low"], line["error_change_high"]),
-                percent(line["treated_differently"]),
-            )
-            for arm, line in self.learned.arms.iterrows()
-        ]
-        head = ("Arm", "Error before", "Error after", "Change between", "Treated differently")
-        return notebook.section("What would be learned", notebook.table(rows, head=head, numbers=(1, 2, 3, 4)))
 
 
 def effects(
@@ -221,7 +120,7 @@ def effects(
         n_draws=n_draws,
         notes=(
             *_notes(changes, arm, names, chosen),
-            *([] if permuted is None else [*assigned.notes, str(permuted)]),
+            *([] if permuted is None else [*assigned.notes, permuted.sentence]),
         ),
         permuted=permuted,
         hypotheses={
@@ -250,63 +149,343 @@ def _notes(changes: Changes, arm: pd.Series[str], names: list[str], control: str
     only_later, without = int((~changes.answered_first).sum()), int(arm.isna().sum())
     notes = []
     if not n_back:
-        notes.append("Nobody came back for a second round, so no change can be told.")
+        notes.append(Message("Nobody came back for a second round, so no change can be told."))
     elif only_first:
-        notes.append(f"{counted(n_back, 'person', 'people')} came back; {counted(only_first)} answered only round 1.")
+        notes.append(
+            Message.plural(
+                "{count:,} person came back; {left:,} answered only round 1.",
+                "{count:,} people came back; {left:,} answered only round 1.",
+                n_back,
+                left=only_first,
+            )
+        )
     if only_later:
         notes.append(
-            f"{counted(only_later, 'person', 'people')} answered only round 2: their answers are not compared."
+            Message.plural(
+                "{count:,} person answered only round 2: their answers are not compared.",
+                "{count:,} people answered only round 2: their answers are not compared.",
+                only_later,
+            )
         )
     if n_back == 1:
-        notes.append("Only one person came back, so nothing can be said beyond that person.")
+        notes.append(Message("Only one person came back, so nothing can be said beyond that person."))
     if n_back and not changes.changed.any():
-        notes.append("Nobody changed an answer.")
+        notes.append(Message("Nobody changed an answer."))
     if len(names) < 2:
-        notes.append("There are no two arms, so talking cannot be told apart from being asked twice.")
+        notes.append(Message("There are no two arms, so talking cannot be told apart from being asked twice."))
     elif without:
-        has, is_in = ("has", "is") if without == 1 else ("have", "are")
-        notes.append(f"{counted(without, 'person', 'people')} {has} no arm and {is_in} in no comparison.")
+        notes.append(
+            Message.plural(
+                "{count:,} person has no arm and is in no comparison.",
+                "{count:,} people have no arm and are in no comparison.",
+                without,
+            )
+        )
     empty = [name for name in names if not (changes.returned & (arm == name).to_numpy()).any()]
     if n_back and control is not None:
-        notes += [f"Nobody of the arm {name} came back." for name in empty]
+        notes += [Message("Nobody of the arm {name} came back.", name=name) for name in empty]
     return tuple(notes)
 
 
-def percent(share: float) -> str:
-    """A share as people read it; a dash where it is not known."""
-    return NOTHING if isnan(share) else f"{100 * share:.1f} %"
+ARM, BLOCK, ROOM, CONTROL = "arm", "block", "room", "control"
+Unit = Literal["judge", "room"]
+
+LEAST_AGREEMENT = 0.5
+"""Agreement of arms within rooms from which on arms may have been drawn for rooms."""
+
+NOT_CHANCE, MAYBE_CHANCE = 0.001, 0.05
+"""Chances of such an agreement if arms were drawn for people: at most this excludes it, and more than this does not."""
+
+_N_PERMUTATIONS = 1999
+_CELLS = 1_000_000  # permuted at once
+
+IN_ROOMS = Message(
+    "People talked in rooms. Intervals are over people as if each had answered alone, so for other rooms they are too "
+    "narrow."
+)
 
 
-def number_words(number: float, digits: int = 2) -> str:
-    """A number with two decimals; a dash where it is not known."""
-    return NOTHING if isnan(number) else str(rounded(number, digits))
+def arms_of(attributes: pd.DataFrame) -> pd.Series[str]:
+    """The arm of each judge, as text; missing where there is none."""
+    if ARM not in attributes:
+        return pd.Series(None, index=attributes.index, dtype=object)
+    arm = attributes[ARM].astype(object)
+    return arm.where(arm.isna(), arm.map(str)).replace("", None)
 
 
-def p_words(p_value: float) -> str:
-    """A p-value with three decimals, never 0.
+@dataclass(frozen=True, eq=False)
+class Assigned:
+    """The arm that was drawn for each of ``J`` judges, and the units and blocks for which arms were drawn.
 
-    >>> p_words(0.0005), p_words(0.04)
-    ('< 0.001', '0.040')
+    Attributes
+    ----------
+    arm
+        By judge, missing for judges without an arm.
+    blocks
+        ``(J,)`` numbers of blocks, None where everyone is in one. The units of a block exchange arms.
+    rooms
+        ``(J,)`` numbers of rooms, if arms were drawn for rooms, else None. A judge in no room is a room of their own.
+    notes
+        Sentences about judges whose record does not fit.
     """
-    return NOTHING if isnan(p_value) else "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
+
+    arm: pd.Series[str]
+    blocks: Ints | None
+    rooms: Ints | None
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, attributes: pd.DataFrame, unit: Unit | None = None) -> Assigned:
+        """Read the draw from all judges of a study, also those who did not come back; None infers the unit."""
+        if unit is not None:
+            checks.one_of("unit", unit, get_args(Unit))
+        arm = arms_of(attributes)
+        rooms, arm, moved = _rooms(arm, attributes, unit)
+        blocks, unknown = _blocks(arm, attributes, rooms)
+        notes = []
+        if moved:
+            notes.append(
+                Message.plural(
+                    "{count:,} person is recorded in another arm than most of their room and is analysed in the arm of "
+                    "the room.",
+                    "{count:,} people are recorded in another arm than most of their room and are analysed in the arm "
+                    "of the room.",
+                    moved,
+                )
+            )
+        if unknown:
+            notes.append(
+                Message.plural(
+                    "{count:,} person without a known block keeps their arm whenever arms are reassigned.",
+                    "{count:,} people without a known block keep their arms whenever arms are reassigned.",
+                    unknown,
+                )
+            )
+        return cls(arm, blocks, rooms, tuple(notes))
+
+    def among(self, judges: pd.Index) -> Assigned:
+        """Return the same about some of the judges."""
+        place = self.arm.index.get_indexer(judges)
+        blocks, rooms = (None if numbers is None else numbers[place] for numbers in (self.blocks, self.rooms))
+        return replace(self, arm=self.arm.iloc[place], blocks=blocks, rooms=rooms)
+
+    def reassigned(self, treated: Bools, who: Bools, n_draws: int, seed: int) -> tuple[Assignments, Ints]:
+        """Other ways in which an arm could have fallen to the judges ``who`` ``(J,)``, and the unit of each of these.
+
+        A unit is a judge or a room; ``treated`` is of all judges ``(J,)``.
+        """
+        of_each = np.arange(len(who)) if self.rooms is None else self.rooms
+        _, first, unit = np.unique(of_each[who], return_index=True, return_inverse=True)
+        within = None if self.blocks is None else self.blocks[who][first]
+        return Assignments.of(treated[who][first], within, n_draws, seed), unit
+
+    def permuted(self, who: Bools) -> Permuted:
+        """Say what arms are reassigned to among these judges ``(J,)``."""
+        n_blocks = 1 if self.blocks is None else len(np.unique(self.blocks[who]))
+        if self.rooms is None:
+            return Permuted("judge", int(who.sum()), n_blocks)
+        return Permuted("room", len(np.unique(self.rooms[who])), n_blocks)
 
 
-def interval_words(low: float, high: float, digits: int = 3) -> str:
-    """Both ends, or a dash."""
-    return NOTHING if isnan(low) or isnan(high) else f"{number_words(low, digits)} to {number_words(high, digits)}"
+def _rooms(arm: pd.Series[str], attributes: pd.DataFrame, unit: Unit | None) -> tuple[Ints | None, pd.Series[str], int]:
+    """Return the rooms if arms were drawn for rooms, the drawn arm of each judge, and how many are recorded in another.
+
+    Rooms of one arm each need no test: where arms were drawn for people, reassigning such rooms is valid, too, and no
+    arm is changed. Mixed rooms must agree far more than arms of people do by chance, because their minority is moved.
+    """
+    if unit == "room" and ROOM not in attributes:
+        raise InputError("unit='room': the judges have no attribute room, so it is not known who was in which")
+    if unit == "judge" or ROOM not in attributes:
+        return None, arm, 0
+    room, names = encode(attributes[ROOM])
+    has_both = arm.notna().to_numpy() & (room >= 0)
+    of_arm, arms = pd.factorize(arm[has_both])
+    counts = np.zeros((len(names), len(arms)), dtype=np.int64)
+    np.add.at(counts, (room[has_both], of_arm), 1)
+    sizes = counts.sum(axis=1)
+    if sizes.max(initial=0) < 2:
+        return None, arm, 0
+    mixed = (counts > 0).sum(axis=1) > 1
+    if unit is None and mixed.any():
+        block = encode(attributes[BLOCK])[0] if BLOCK in attributes else np.full(len(arm), -1)
+        agreement, p_value, one_block = _agreement(of_arm, room[has_both], block[has_both])
+        if agreement < LEAST_AGREEMENT or p_value > NOT_CHANCE:
+            if not one_block or (agreement < LEAST_AGREEMENT and p_value > MAYBE_CHANCE):
+                return None, arm, 0
+            raise InputError(
+                f"judge attribute room: {counted(int(mixed.sum()))} of {counted(int((sizes > 0).sum()))} rooms hold "
+                "people of several arms, so it is not known whether arms were drawn for people or for rooms. If "
+                "for rooms, give unit='room'; if for people, give unit='judge' or leave out the column room."
+            )
+    most = (counts == counts.max(axis=1, keepdims=True)).sum(axis=1)
+    tied = np.flatnonzero((most > 1) & (sizes > 0))
+    if len(tied):
+        raise InputError(
+            f"judge attribute room: as many people of room {quote(names[tied[0]])} are in one arm as in another, so "
+            "the arm that was drawn for a room is not known. Give everyone the arm that was drawn for their room; if "
+            "arms were drawn for people, give unit='judge' or leave out the column room."
+        )
+    drawn = arm.copy()
+    drawn[has_both] = arms[counts.argmax(axis=1)[room[has_both]]]
+    alone = room < 0
+    room[alone] = len(names) + np.arange(alone.sum())
+    return room.astype(np.int64), drawn, int((drawn != arm)[has_both].sum())
 
 
-def _sentence(test: Mapping[Hashable, Any], control: str | None) -> str:
-    """A test as one line of text."""
-    about = f"{test['arm']} against {control}, {test['name'].replace('_', ' ')}:"
-    if isnan(test["effect"]):
-        return f"{about} {test['note']}."
-    effect, interval, p_value, _ = _numbers(test)
-    between = test["note"] if interval == NOTHING else f"interval {interval}"
-    return f"{about} {effect} ({between}), p {p_value if p_value.startswith('<') else f'= {p_value}'}"
+def _agreement(arm: NDArray[np.intp], room: NDArray[np.intp], block: NDArray[np.intp]) -> tuple[float, float, bool]:
+    """Compare how alike arms are within rooms with arms that are permuted among people, within their blocks.
+
+    All are numbers ``(n,)``, of blocks -1 where unknown. Of two people in a room, the share with the same arm is put on
+    a scale on which 0 is the mean of permuted arms and 1 is that all have the same: about ``(1 - 2 q)^2`` if arms were
+    drawn for rooms and a share ``q`` moved between two arms. Return that, the share of permutations that are at least
+    as alike, and whether each room is in one block. A room then has the block of its members.
+    """
+    n_arms, n_rooms = int(arm.max()) + 1, int(room.max()) + 1
+    of_room = np.full(n_rooms, -1)
+    np.maximum.at(of_room, room, block)
+    one_block = bool(((block < 0) | (block == of_room[room])).all())
+    within = of_room[room] if one_block else block
+
+    def pairs_alike(arms: NDArray[np.intp]) -> Ints:
+        """``(B,)`` ordered pairs of one room and one arm, of arms ``(B, n)``."""
+        n = n_rooms * n_arms
+        cell = np.arange(len(arms))[:, None] * n + room * n_arms + arms
+        counts = np.bincount(cell.ravel(), minlength=len(arms) * n).reshape(len(arms), n)
+        return np.asarray((counts * (counts - 1)).sum(axis=1))
+
+    rng, sorted_arm = np.random.default_rng(0), arm[np.argsort(within, kind="stable")]
+    size = max(1, _CELLS // max(len(arm), n_rooms * n_arms))
+    parts = []
+    for start in range(0, _N_PERMUTATIONS, size):
+        keys = rng.random((min(size, _N_PERMUTATIONS - start), len(arm))) + within
+        permuted = np.empty(keys.shape, dtype=np.intp)
+        np.put_along_axis(permuted, keys.argsort(axis=1), np.broadcast_to(sorted_arm, keys.shape), axis=1)
+        parts.append(pairs_alike(permuted))
+    others, own = np.concatenate(parts), int(pairs_alike(arm[None])[0])
+    sizes = np.bincount(room)
+    by_chance, possible = float(others.mean()), int((sizes * (sizes - 1)).sum())
+    agreement = (own - by_chance) / (possible - by_chance) if possible > by_chance else 0.0
+    return agreement, (1 + int((others >= own).sum())) / (1 + _N_PERMUTATIONS), one_block
 
 
-def _numbers(test: Mapping[Hashable, Any]) -> tuple[str, str, str, str]:
-    """Effect, interval and p-values of a test, as a table shows them."""
-    interval = interval_words(test["low"], test["high"])
-    return number_words(test["effect"], 3), interval, p_words(test["p_value"]), p_words(test["p_adjusted"])
+def _blocks(arm: pd.Series[str], attributes: pd.DataFrame, rooms: Ints | None) -> tuple[Ints | None, int]:
+    """Return each judge's block, -1 without an arm, and how many with an arm have no known block: theirs is their own.
+
+    A room has the block of its judges.
+    """
+    if BLOCK not in attributes:
+        return None, 0
+    assigned = arm.notna().to_numpy()
+    block, names = encode(attributes[BLOCK].where(assigned))
+    if not len(names):
+        return None, 0
+    block = block.astype(np.int64)
+    unit = np.arange(len(arm)) if rooms is None else np.unique(rooms, return_inverse=True)[1]
+    of_unit = np.full(unit.max() + 1, -1)
+    np.maximum.at(of_unit, unit, block)
+    other = (block >= 0) & (block != of_unit[unit])
+    if other.any():
+        place = int(np.flatnonzero(other)[0])
+        both = quote(names[block[place]]), quote(names[of_unit[unit[place]]])
+        raise InputError(
+            f"judge attribute block: room {quote(attributes[ROOM].iloc[place])} is in blocks {both[0]} and {both[1]}. "
+            "Arms that are drawn for rooms need one block for each room; if they were drawn for people, give "
+            "unit='judge' or leave out the column room."
+        )
+    unknown = of_unit < 0
+    of_unit[unknown] = len(names) + np.arange(unknown.sum())
+    return np.where(assigned, of_unit[unit], -1), int((unknown[unit] & assigned).sum())
+
+
+def control_arm(names: list[str], control: str | None) -> str | None:
+    """The arm to compare with; None where there are no two arms."""
+    if control is not None and control not in names:
+        raise InputError(
+            f"control={control!r}: nobody who answered is in that arm; the arms are {', '.join(names) or 'not known'}"
+        )
+    if len(names) < 2:
+        return control
+    if control is None and CONTROL not in names:
+        raise InputError(f"control: which arm are the others to be compared with? Give one of {', '.join(names)}")
+    return control or CONTROL
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """An arm and the control arm: all who answered, for the checks, and those who came back."""
+
+    changes: Changes
+    by_judge: pd.DataFrame
+    assigned: Assigned
+    control: str
+    name: str
+    n_draws: int
+    seed: int
+
+    def lines(self, confidence: float) -> list[dict[str, object]]:
+        """A line for each hypothesis and check."""
+        everyone = self._members & self.changes.answered_first
+        shares = self.by_judge.reindex(self.changes.judges)
+        return [
+            self._line("returned", self.changes.returned.astype(float), everyone, confidence, check=True),
+            self._line("same_before", self._same_before(), everyone, confidence, check=True),
+            *(
+                self._line(name, shares[name].to_numpy(dtype=np.float64), self.back, confidence)
+                for name in HYPOTHESES
+                if name in shares
+            ),
+            self._alpha(confidence),
+        ]
+
+    @property
+    def _members(self) -> Bools:
+        return self.assigned.arm.isin([self.control, self.name]).to_numpy()
+
+    @property
+    def _treated(self) -> Bools:
+        return (self.assigned.arm == self.name).to_numpy()
+
+    @property
+    def back(self) -> Bools:
+        """``(J,)`` who of the two arms came back."""
+        return self._members & self.changes.returned
+
+    def _same_before(self) -> Floats:
+        """``(J,)`` share of ``same`` among all that each judge answered in round 1."""
+        said = self.changes.first
+        n_judges = len(self.changes.judges)
+        n = np.bincount(said.judge, minlength=n_judges)
+        return np.bincount(said.judge, said.answer == SAME, minlength=n_judges) / np.maximum(n, 1)
+
+    def assignments(self, who: Bools) -> Assignments:
+        """Other ways in which the two arms could have fallen to these judges ``(J,)``, or to their rooms."""
+        return self.assigned.reassigned(self._treated, who, self.n_draws, self.seed)[0]
+
+    def _line(
+        self, name: str, values: Floats, who: Bools, confidence: float, *, check: bool = False
+    ) -> dict[str, object]:
+        arm, control = (self._by_unit(values, who & side) for side in (self._treated, ~self._treated))
+        if not len(arm) or not len(control):
+            empty = self.name if not len(arm) else self.control
+            found = Difference(np.nan, np.nan, np.nan, np.nan, f"nobody of the arm {empty} came back")
+        else:
+            found = compare(self._by_unit(values, who), self.assignments(who), confidence, (-1.0, 1.0))
+        return line_of(self.name, name, _mean(arm), _mean(control), found, check=check)
+
+    def _alpha(self, confidence: float) -> dict[str, object]:
+        arm, control = self.back & self._treated, self.back & ~self._treated
+        units, unit = self.assigned.reassigned(self._treated, self.back, self.n_draws, self.seed)
+        again = units.of_members(unit)
+        values, found = alpha_difference(self.changes, arm, control, again, confidence, self.assigned.rooms)
+        return line_of(self.name, "agreement", *values, found)
+
+    def _by_unit(self, values: Floats, who: Bools) -> Floats:
+        """Of each of these judges or, where arms fell to rooms, the mean over those of each room."""
+        if self.assigned.rooms is None:
+            return values[who]
+        unit = np.unique(self.assigned.rooms[who], return_inverse=True)[1]
+        return np.asarray(np.bincount(unit, values[who]) / np.bincount(unit))
+
+
+def _mean(values: Floats) -> float:
+    return float(values.mean()) if len(values) else float("nan")

@@ -21,80 +21,17 @@ from fairwise.constraints.pairs import asked_rows
 from fairwise.constraints.violations import STATUSES, status_counts
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
+from fairwise.results.fits import Headline, Predicted
 from fairwise.tables.columns import to_pandas
 
 if TYPE_CHECKING:
     from fairwise.auditing import Audit, Effects
     from fairwise.auditing.error_measure import Model
-    from fairwise.auditing.influence import InfluenceTables
-    from fairwise.constraints.certificate import Certificate, HeldOutErrors
     from fairwise.constraints.pairs import FloatArray
     from fairwise.judgments import Judgments
     from fairwise.learning.model.rules import ModelRules
-
-
-@dataclass(frozen=True)
-class Predicted:
-    """Judgments that nobody gave, but a model of answers predicted."""
-
-    answers: int
-    in_force: int
-    followed: int
-    error_bound: float
-    """What share of them is wrong, at most (95 %)."""
-
-    @classmethod
-    def of(cls, model: Model) -> Predicted | None:
-        prices, proved = model.prices_, model.certificate_
-        if "predicted" not in prices:
-            return None
-        counts = status_counts(prices.loc[prices["predicted"], "status"])
-        in_force = counts["followed"] + counts["not_followed"]
-        return cls(proved.n_predicted, in_force, counts["followed"], proved.predicted_error)
-
-
-@dataclass(frozen=True)
-class Headline:
-    """Claims of a report's first page, as numbers.
-
-    Attributes
-    ----------
-    participants, simulated
-        How many people and programs answered, and how many of them are programs.
-    affected, affected_not_known
-        Of the people, how many such decisions affect, and of how many that is not known.
-    asked, followed
-        Answers that ask for something, and those that the model follows.
-    people, error, plain_error, constant_error
-        How many people are decided about, and errors on them: of the model, of the same kind of model without
-        judgments, and of giving everyone the outcome ``constant``; None where there are no outcomes.
-    proved
-        Whether no better model of its kind is possible.
-    held_out
-        The same errors on new people, where they were measured.
-    """
-
-    participants: int
-    simulated: int
-    affected: int
-    affected_not_known: int
-    asked: int
-    followed: int
-    people: int
-    error: float
-    plain_error: float | None
-    constant_error: float | None
-    constant: str | None
-    proved: bool
-    held_out: HeldOutErrors | None
-
-    @property
-    def compared(self) -> tuple[float, float | None, float | None]:
-        """Errors of the model, of the plain one and of the constant: on new people where that was measured."""
-        held = self.held_out
-        if held is None:
-            return self.error, self.plain_error, self.constant_error
-        return held.error, held.plain.error, held.constant.error
+    from fairwise.results.certificate import Certificate, HeldOutErrors
+    from fairwise.results.fits import JudgeInfluence
 
 
 KEY = ["judge", "a", "b", "answer"]
@@ -180,7 +117,7 @@ class Findings:
     recipe: Recipe
     decisions: pd.DataFrame | None = None
     amounts: AmountsGiven | None = None
-    influence: InfluenceTables | None = None
+    influence: JudgeInfluence | None = None
     effects: Effects | None = None
     predicted: Predicted | None = None
 
@@ -253,7 +190,7 @@ def findings(
     columns: Mapping[str, str] | None = None,
     n_dearest: int = 6,
     held_out: HeldOutErrors | None = None,
-    influence: InfluenceTables | None = None,
+    influence: JudgeInfluence | None = None,
     effects: Effects | None = None,
     price_bands: pd.DataFrame | None = None,
 ) -> Findings:
@@ -293,7 +230,7 @@ def findings(
         How many of the most expensive pairs to show.
     held_out : HeldOutErrors, optional
         Of :func:`fairwise.auditing.held_out_errors` for this model: the first page then compares errors on new people.
-    influence : InfluenceTables, optional
+    influence : JudgeInfluence, optional
         Of :meth:`fairwise.auditing.influence.Influence.tables`: what the model would be without some of the judges.
     effects : Effects, optional
         Of :func:`fairwise.auditing.effects`, if there was a second round.
@@ -362,8 +299,18 @@ def findings(
         amounts=AmountsGiven.of(model, inputs, labelled, by_groups, unit),
         influence=influence,
         effects=effects,
-        predicted=Predicted.of(model),
+        predicted=_predicted(model),
     )
+
+
+def _predicted(model: Model) -> Predicted | None:
+    """Return what is known of predicted judgments; None without any."""
+    prices, proved = model.prices_, model.certificate_
+    if "predicted" not in prices:
+        return None
+    counts = status_counts(prices.loc[prices["predicted"], "status"])
+    in_force = counts["followed"] + counts["not_followed"]
+    return Predicted(proved.n_predicted, in_force, counts["followed"], proved.predicted_error)
 
 
 def _audit(

@@ -24,7 +24,7 @@ from fairwise.tables.columns import to_pandas
 
 if TYPE_CHECKING:
     from fairwise.auditing.error_measure import Model
-    from fairwise.constraints.certificate import Certificate
+    from fairwise.results.certificate import Certificate
 
 
 PANEL = "panel"

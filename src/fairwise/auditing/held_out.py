@@ -16,9 +16,17 @@ from fairwise.auditing.audit import NOT_COVERED
 from fairwise.auditing.decisions import person_costs
 from fairwise.auditing.error_measure import ErrorMeasure, refuse_amounts
 from fairwise.auditing.intervals import AnswerMeans, answer_means, design_weights, has_design_weights
-from fairwise.auditing.refits import predictor, refit_all
 from fairwise.auditing.scores import binary_classes, favorable_is_second, judged_rows, second_class_probability
-from fairwise.auditing.splits import METRICS, AnswerIndex, SplitSide, largest_values, measure_side, splits
+from fairwise.auditing.splits import (
+    METRICS,
+    AnswerIndex,
+    SplitSide,
+    largest_values,
+    measure_side,
+    predictor,
+    refit_all,
+    splits,
+)
 from fairwise.auditing.tables import measure
 from fairwise.auditing.theorems import hoeffding
 from fairwise.constraints.pairs import PairRows

@@ -7,7 +7,7 @@ classifiers found can make, so that a judge who changes nothing is not said to c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,6 +18,8 @@ from joblib import Parallel, delayed
 from fairwise.auditing import checks
 from fairwise.auditing.audit import about_judges
 from fairwise.errors import InputError
+from fairwise.results.base import records
+from fairwise.results.fits import Absence, JudgeInfluence
 
 if TYPE_CHECKING:
     from fairwise.auditing.leave_out import LeaveOut, ModelWithout
@@ -156,21 +158,21 @@ class Influence:
             search = replace(search, best=replace(search.best, pool=best.solution.pool))
         return pd.DataFrame.from_dict(lines, orient="index").rename_axis("judge")
 
-    def tables(self, n: int = 3, *, least_change: float = 0.01, progress: Progress | None = None) -> InfluenceTables:
-        """Without each judge, without each kind of judge, and without the ``n`` who change the error most."""
+    def result(self, n: int = 3, *, least_change: float = 0.01, progress: Progress | None = None) -> JudgeInfluence:
+        """Return results without each judge, each kind of judge, and the ``n`` who change the error most."""
         judgments = self.search.data[2]
         attributes = [str(name) for name in about_judges(judgments)]
         kinds = [name for name in attributes if len(_groups(judgments, name)) > 1]
         n = min(n, judgments.n_judges - 1)
         sizes = [judgments.n_judges, *(len(_groups(judgments, kind)) for kind in kinds), _searches(judgments, n)]
         tell = [_behind(progress, sum(sizes[:place]), sum(sizes)) for place in range(len(sizes))]
-        return InfluenceTables(
-            judges=self.by(least_change=least_change, progress=tell[0]),
+        return JudgeInfluence(
+            judges=_absences(self.by(least_change=least_change, progress=tell[0])),
             groups={
-                kind: self.by(kind, least_change=least_change, progress=told)
-                for kind, told in zip(kinds, tell[1:-1], strict=True)
+                kind: _absences(self.by(kind, least_change=least_change, progress=progress))
+                for kind, progress in zip(kinds, tell[1:-1], strict=True)
             },
-            together=self.most(n, least_change=least_change, progress=tell[-1]),
+            together=_absences(self.most(n, least_change=least_change, progress=tell[-1])),
         )
 
     def _shares(
@@ -186,16 +188,8 @@ class Influence:
         return found
 
 
-@dataclass(frozen=True, eq=False)
-class InfluenceTables:
-    """What the model would be without some of the judges; tables are those of :func:`without_judges`.
-
-    ``groups`` are by attribute of the judges. Line ``k`` of ``together`` is about leaving out its judge and all above.
-    """
-
-    judges: pd.DataFrame
-    groups: Mapping[str, pd.DataFrame]
-    together: pd.DataFrame
+def _absences(table: pd.DataFrame) -> tuple[Absence, ...]:
+    return tuple(Absence(who=str(who), **row) for who, row in zip(table.index, records(table), strict=True))
 
 
 def _searches(judgments: Judgments, n: int) -> int:

@@ -10,12 +10,13 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from fairwise.auditing import checks
-from fairwise.auditing.arms import Assigned, control_arm, line_of, with_holm
 from fairwise.auditing.changes import Changes
-from fairwise.auditing.randomisation import Assignments, Difference
+from fairwise.auditing.effects import Assigned, control_arm
+from fairwise.auditing.randomisation import Assignments, Difference, line_of, with_holm
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
 from fairwise.judgments.table import MEASURED_ONLY
+from fairwise.results.effects import LEARNED, LearnedEffects
 from fairwise.tables.columns import to_pandas
 
 if TYPE_CHECKING:
@@ -23,19 +24,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fairwise.auditing.arms import Permuted, Unit
+    from fairwise.auditing.effects import Unit
     from fairwise.auditing.panel_models import PanelModels
     from fairwise.learning.estimator import PairwiseFairClassifier
 
     Floats = NDArray[np.float64]
-
-LEARNED = {
-    "error": "The error of the model learned from an arm's answers moves as far in both arms.",
-    "price": "The prices of an arm's judgments, added up, move as far in both arms.",
-    "group_gap": "The largest gap between groups' rates of the good outcome moves as far in both arms.",
-    "treated_differently": "As many people are treated differently by an arm's models of before and after.",
-}
-"""What is tested about what is learned, each as "no effect", by name; about groups only where these are given."""
 
 EVERYONE = "everyone"
 _BOUNDS = {
@@ -47,35 +40,6 @@ _BOUNDS = {
 _EFFECTS = _BOUNDS | {"treated_differently": (-1.0, 1.0)}
 _ROOM = 1e-9
 _LEAST_JUDGES = 3  # fewer say nothing about others like them
-
-
-@dataclass(frozen=True, eq=False)
-class LearnedEffects:
-    """What would be learned from answers before and after, of everyone who came back and by arm.
-
-    Attributes
-    ----------
-    arms
-        By arm and for everyone: ``error``, ``price`` (of all judgments, added up) and, with groups, ``group_gap``
-        (largest less smallest rate of the good outcome), each with ``_before``, ``_after`` and ``_change``; and
-        ``treated_differently``, the share of people whose chance of the good outcome differs by ``least_change`` or
-        more. Changes and this share have ``_low`` and ``_high`` over judges.
-    rates
-        By arm and group: ``rate_before`` and ``rate_after``, the mean chance of the good outcome.
-    tests, permuted
-        As of :class:`Effects`.
-    """
-
-    arms: pd.DataFrame
-    rates: pd.DataFrame
-    tests: pd.DataFrame
-    gamma: float
-    eta: float | None
-    least_change: float
-    confidence: float
-    n_resamples: int
-    n_draws: int
-    permuted: Permuted | None = None
 
 
 def learned_effects(

@@ -13,11 +13,10 @@ from fairwise.auditing.decisions import chances, label_costs, outcome_numbers, p
 from fairwise.auditing.error_measure import ErrorMeasure
 from fairwise.auditing.held_out import answer_index
 from fairwise.auditing.prices import plain_clone
-from fairwise.auditing.refits import refit_all
-from fairwise.auditing.splits import mean_interval, splits
-from fairwise.constraints.certificate import Baseline, HeldOutErrors
+from fairwise.auditing.splits import mean_interval, refit_all, splits
 from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
+from fairwise.results.certificate import Baseline, HeldOutErrors
 
 if TYPE_CHECKING:
     import pandas as pd

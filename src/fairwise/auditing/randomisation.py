@@ -13,6 +13,9 @@ from math import comb, prod
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
+
+from fairwise.results.effects import CHECKS, HYPOTHESES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -174,3 +177,37 @@ def holm(p_values: Floats) -> Floats:
     adjusted = np.empty(len(p_values))
     adjusted[order] = np.minimum(steps, 1.0)
     return adjusted
+
+
+_COLUMNS = [
+    *("arm", "name", "statement", "check", "in_arm", "in_control"),
+    *("effect", "low", "high", "p_value", "note"),
+]
+
+
+def line_of(
+    arm: str, name: str, in_arm: float, in_control: float, found: Difference, *, check: bool = False
+) -> dict[str, object]:
+    """Return a line of a table of tests."""
+    return {
+        "arm": arm,
+        "name": name,
+        "statement": (CHECKS if check else HYPOTHESES).get(name, ""),
+        "check": check,
+        "in_arm": in_arm,
+        "in_control": in_control,
+        "effect": found.effect,
+        "low": found.low,
+        "high": found.high,
+        "p_value": found.p_value,
+        "note": found.note,
+    }
+
+
+def with_holm(lines: list[dict[str, object]]) -> pd.DataFrame:
+    """Return the lines as a table, with p-values for all of them at once, checks apart."""
+    table = pd.DataFrame(lines, columns=_COLUMNS)
+    tested = ~table["check"].astype(bool) & table["p_value"].notna()
+    table["p_adjusted"] = np.nan
+    table.loc[tested, "p_adjusted"] = holm(table.loc[tested, "p_value"].to_numpy(dtype=np.float64))
+    return table

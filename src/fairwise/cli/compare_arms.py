@@ -183,7 +183,7 @@ def _of_files(files: FileOptions, model: ModelOptions) -> _ArmData:
 
 
 def _of_study(folder: Path, database: str | None, model: ModelOptions) -> _ArmData:
-    from fairwise.auditing.arms import IN_ROOMS, ROOM
+    from fairwise.auditing.effects import IN_ROOMS, ROOM
     from fairwise.judgments import Judgments
     from fairwise.store.export import judges, judgments, shown_reasons, silent_arm
     from fairwise.store.places import database_of

@@ -62,7 +62,7 @@ class SimulationOptions:
 
     def talking_in(self, study: "StudyFolder", typed: frozenset[str]) -> bool:
         """Whether there are arms to compare; an error if something about them was asked."""
-        from fairwise.auditing.arms_plan import silent_arm
+        from fairwise.auditing.plan import silent_arm
 
         options = [name for name in _ABOUT_TALKING if name in typed]
         if silent_arm(study) is None and options:
@@ -192,8 +192,7 @@ def _plan_played(
     as_json: bool,
 ) -> None:
     """Play the study and print what that shows."""
-    from fairwise.auditing.arms_plan import simulate_arms
-    from fairwise.auditing.plan import simulate_study
+    from fairwise.auditing.plan import simulate_arms, simulate_study
     from fairwise.cli.plan_words import show, show_arms
     from fairwise.simulation.respondent import minutes_for
     from fairwise.study.folder import StudyFolder

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from fairwise.auditing import Effects
-    from fairwise.constraints.certificate import HeldOutErrors
     from fairwise.learning.estimator import PairwiseFairClassifier
+    from fairwise.results.certificate import HeldOutErrors
 
 _PAGES = (".html", ".htm")
 _second = partial(Option, rich_help_panel="A second round")
@@ -163,7 +163,7 @@ def _with_learned(
     changes: "Effects", model: "PairwiseFairClassifier", task: TrainingData, used: list[str], compared: tuple[str, ...]
 ) -> "Effects":
     """Add the effect on the model; the gap is between groups of the one column to compare."""
-    from fairwise.jobs.talking import with_learned
+    from fairwise.jobs.work import with_learned
 
     group = task.columns(compared)[compared[0]] if len(compared) == 1 else None
     with spinner("Learning from the answers before and after"):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from fairwise.constraints.violations import excess, status_of, violation
 from fairwise.errors import InputError, quote, some
 from fairwise.judgments.answer import Answer
+from fairwise.messages import Message, marked
 from fairwise.tables.rows import encode, integers_or_texts, text_of
 
 if TYPE_CHECKING:
@@ -266,8 +267,11 @@ class Budget:
     limit: float
 
 
-PANEL = "panel"
+PANEL = Message("panel")
 """Name of the budget that eta limits."""
+
+JUDGE = marked("judge {name}")
+"""Template of the name of a judge\'s own budget."""
 
 
 def panel_budget(rows: PairRows, eta: float, weighting: Weighting) -> Budget:
@@ -297,7 +301,8 @@ def judge_budgets(rows: PairRows, limits: float | Limits, panel: pd.DataFrame | 
         if str(judge) in limit_of and code in own_rows.index:
             mine = np.sort(own_rows.loc[code])
             share = 1.0 / (2.0 * int(n_shown.loc[code]))
-            budgets.append(Budget(f"judge {judge}", mine, np.full(len(mine), share), limit_of[str(judge)]))
+            name = Message(JUDGE, name=str(judge))
+            budgets.append(Budget(name, mine, np.full(len(mine), share), limit_of[str(judge)]))
     return budgets
 
 

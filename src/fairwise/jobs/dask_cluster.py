@@ -1,4 +1,4 @@
-"""A cluster of dask that is there already, as those who compute."""
+"""Execution backend on an existing cluster of dask."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from distributed import Client, Future, KilledWorker
 
 from fairwise import __version__
 from fairwise.errors import InputError
-from fairwise.jobs.steps import Call
+from fairwise.jobs.workers import Call
 
 _CLOSING_SECONDS = 5
 
@@ -42,10 +42,11 @@ class DaskCluster:
 
     def _check_versions(self) -> None:
         """A worker that does not know our functions would not fail, but never answer."""
-        found = self.client.run(resolve_name, "fairwise:__version__", on_error="return")
-        others = {worker: told for worker, told in found.items() if told != __version__}
-        for worker, told in others.items():
-            has = f"has fairwise {told}" if isinstance(told, str) else "has no fairwise"
+        versions = self.client.run(resolve_name, "fairwise:__version__", on_error="return")
+        for worker, version in versions.items():
+            if version == __version__:
+                continue
+            has = f"has fairwise {version}" if isinstance(version, str) else "has no fairwise"
             raise InputError(f"The dask worker {worker} {has}; it needs fairwise {__version__}, as this server.")
 
     def __exit__(

@@ -1,4 +1,4 @@
-"""What a fit is made from, read once when it begins: answers that come later are for a later fit."""
+"""Data of a fit, read once when it begins: answers that come later are for a later fit."""
 
 from __future__ import annotations
 
@@ -55,16 +55,16 @@ class FitData:
     title: str
     question: str
     labels: Mapping[str, str]
-    """What participants read instead of the columns' names."""
+    """Words that participants read instead of the columns' names."""
 
     decisions: tuple[Decision, ...] = ()
-    """What may be decided, where that is not one of two things."""
+    """Possible decisions, where there are more than two."""
 
     second_round: SecondRound | None = None
-    """Where people were asked again after they were shown what others said, and that is over."""
+    """Answers of a second round that is over, after people were shown what others said."""
 
     amount: Amount | None = None
-    """From which to which, where what is decided is an amount."""
+    """Range of the amounts, where the decision is one."""
 
     outcome_words: OutcomeWords | None = None
     """Words for both outcomes, where one of two things is decided."""
@@ -79,7 +79,7 @@ class FitData:
 
     @property
     def label_values(self) -> dict[Any, float] | None:
-        """How good each of several decisions is."""
+        """Value of each of several decisions."""
         return {one.label: one.value for one in self.decisions} or None
 
     @property
@@ -98,13 +98,13 @@ class FitData:
         return self.settings.predicted > 0 or self.settings.weighted
 
     def with_answers(self, file: Path) -> FitData:
-        """The same with answers from a file, of the same participants about the same people."""
-        known = self.judgments.judge_attributes
-        return replace(self, judgments=Judgments.read(file, people=self.people, judge_attributes=known))
+        """Return the data with answers from a file, of the same participants about the same people."""
+        attributes = self.judgments.judge_attributes
+        return replace(self, judgments=Judgments.read(file, people=self.people, judge_attributes=attributes))
 
     @property
     def groups(self) -> pd.DataFrame | None:
-        """Who belongs to which group, where there are rules for groups."""
+        """Group of each person, where there are rules for groups."""
         if not self.settings.group_rules:
             return None
         values = self.people[[self.settings.group_rules[0].column]].astype(object)
@@ -115,8 +115,10 @@ def read_fit_data(job: Job, folder: Path, store: Store, kept: Path) -> FitData:
     """Check what is asked and read what it needs; `kept` holds the answers with which the job was first begun."""
     study = StudyFolder.open(folder)
     settings, about = FitChoices.of_job(job.settings, study), study.settings
-    talked = about.deliberation
-    again = partial(finished_second_round, arms=about.arms, rooms=talked.rooms) if talked.on or talked.rooms else None
+    talks = about.deliberation
+    second_round = None
+    if talks.on or talks.rooms:
+        second_round = partial(finished_second_round, arms=about.arms, rooms=talks.rooms)
     if not (kept / _RELATIONS).exists():
         # Of a job that is made again only those are taken who were in it before.
         with_simulated = settings.include_simulated or about.simulated or job.restarts > 0
@@ -125,12 +127,12 @@ def read_fit_data(job: Job, folder: Path, store: Store, kept: Path) -> FitData:
         if not numbers:
             raise InputError(_NOBODY_LEFT if job.restarts else _NO_ANSWER)
         names = set(map(judge_name, numbers))
-        store.read_now(lambda connection: _keep(connection, settings, about, names, kept, again))
+        store.read_now(lambda connection: _keep(connection, settings, about, names, kept, second_round))
     people = with_dates(study.people())  # as `fairwise fit` reads them
     words = {relation.name: relation.words for relation in about.relations}
     relations = read_parquet(kept / _RELATIONS).to_pandas().set_index("judge").replace({"relation": words})
-    asked = {f"{QUESTION_PREFIX}{question.name}": question.words for question in about.questions}
-    relations = relations.rename(columns={"relation": about.relation_question} | asked)
+    questions = {f"{QUESTION_PREFIX}{question.name}": question.words for question in about.questions}
+    relations = relations.rename(columns={"relation": about.relation_question} | questions)
     answers = Judgments.read(kept / _ANSWERS, people=people, judge_attributes=relations)
     assert job.started_at is not None
     return FitData(
@@ -143,23 +145,23 @@ def read_fit_data(job: Job, folder: Path, store: Store, kept: Path) -> FitData:
         about.question,
         {column.name: column.label for column in about.columns},
         about.decisions,
-        None if again is None else _kept_second_round(about.arms, kept),
+        None if second_round is None else _kept_second_round(about.arms, kept),
         about.amount,
         about.outcome_words,
     )
 
 
 def _kept_second_round(arms: Sequence[Arm], kept: Path) -> SecondRound | None:
-    """As it was when the job first began."""
+    """Return the second round as it was when the job first began."""
     if not (kept / _ARMS).exists():
         return None
-    known = read_parquet(kept / _ARMS).to_pandas().set_index("judge")
+    arms_drawn = read_parquet(kept / _ARMS).to_pandas().set_index("judge")
     reasons = read_parquet(kept / _REASONS).to_pandas() if (kept / _REASONS).exists() else None
-    return SecondRound(known, reasons, silent_arm(arms))
+    return SecondRound(arms_drawn, reasons, silent_arm(arms))
 
 
 FEWEST = 5
-"""So many must have given an answer to a question of the study's own, before a model's report tells of them apart."""
+"""Least number of participants with the same answer to a question of the study, to be reported apart."""
 
 
 def _keep(
@@ -168,7 +170,7 @@ def _keep(
     study: StudySettings,
     names: set[str],
     kept: Path,
-    again: Callable[[Connection], SecondRound | None] | None,
+    second_round: Callable[[Connection], SecondRound | None] | None,
 ) -> None:
     answers = judgments(connection, finished_only=settings.finished_only)
     answers = answers.select(judge for judge in answers.judges if judge in names)  # of whom it is written down
@@ -180,11 +182,11 @@ def _keep(
     # A program is nothing to the decision, whatever it said.
     simulated = (about[SIMULATED] == "yes") & about["relation"].notna()
     about = about.assign(relation=about["relation"].mask(simulated, about["relation"] + " (simulated)"))
-    known = [name for name in ("relation", SIMULATED, AFFECTED) if name in about and about[name].notna().any()]
+    attributes = [name for name in ("relation", SIMULATED, AFFECTED) if name in about and about[name].notna().any()]
     about = _without_few(about)
-    asked = [name for name in about if str(name).startswith(QUESTION_PREFIX) and len(set(about[name].dropna())) > 1]
-    about = about[["judge", *known, *asked]]
-    second = None if again is None else again(connection)
+    questions = [name for name in about if str(name).startswith(QUESTION_PREFIX) and len(set(about[name].dropna())) > 1]
+    about = about[["judge", *attributes, *questions]]
+    second = None if second_round is None else second_round(connection)
     if second is not None:
         arms, reasons = second.arms.rename_axis("judge").reset_index(), second.reasons
         write_whole(kept / _ARMS, lambda draft: arms.to_parquet(draft, index=False))
@@ -194,7 +196,7 @@ def _keep(
 
 
 def _without_few(about: pd.DataFrame) -> pd.DataFrame:
-    """Nothing where fewer than five gave the same answer to a question: it would tell who they are."""
+    """Remove answers to a question that fewer than five gave: they would tell who these are."""
     answers = {str(name): about[name] for name in about if str(name).startswith(QUESTION_PREFIX)}
     return about.assign(
         **{name: cells.where(cells.map(cells.value_counts()) >= FEWEST) for name, cells in answers.items()}

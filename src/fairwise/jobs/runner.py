@@ -1,12 +1,14 @@
-"""Takes one job after the other, says that it is being done, and ends it: in a process of its own beside a server.
+"""Runner of jobs: takes one after the other, reports its progress, and ends it, in a process beside a server.
 
-Of several studies it does one job at a time, of one study after the other.
+What is finished of a job is kept, so that a job cut short goes on where it was. Of several studies it does one job at a
+time, of one study after the other.
 """
 
 from __future__ import annotations
 
 import logging
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -17,22 +19,27 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from threading import Event, Thread
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import Connection
 
 from fairwise.errors import FairwiseError, InputError
-from fairwise.jobs.fit_data import read_fit_data
-from fairwise.jobs.local_worker import LocalWorker
-from fairwise.jobs.steps import JobFolder, Workers, perform
+from fairwise.jobs.fit_data import MEANT, FitData, read_fit_data
+from fairwise.jobs.workers import LocalWorker, Workers, compute, progress
 from fairwise.loading import require
 from fairwise.store import jobs
 from fairwise.store.errors import NotUnderWay, StoreUnavailable
-from fairwise.store.fit_files import remove_leftovers
+from fairwise.store.fit_files import FRONTIER, INFLUENCE, MODEL, PRICES, job_folder, remove_leftovers, unfinished_folder
 from fairwise.store.jobs import Job
 from fairwise.store.logs import NO_ROOM, log_lines_of
 from fairwise.store.places import IDENTITY_FILE, Place, find_places
 from fairwise.store.store import Store
+from fairwise.study.fit_choices import MOST_LEFT_OUT
+from fairwise.tables.output import write_whole
+
+if TYPE_CHECKING:
+    Tell = Callable[[float, str], None]
+
 
 STALE = timedelta(seconds=30)
 """A job of which nobody has said anything for so long is taken over."""
@@ -46,9 +53,9 @@ _FULL = "The disk of the server was full. Make room there, then ask for the mode
 _log = logging.getLogger("fairwise.jobs")
 T = TypeVar("T")
 DATABASE = "FAIRWISE_JOBS_DATABASE"
-"""In the environment: the URL of a database, or the path of one of SQLite."""
+"""Environment variable with the URL of a database, or the path of one of SQLite."""
 EQUAL = "FAIRWISE_JOBS_EQUAL"
-"""In the environment of a server: there, so that models need not let everything else come first."""
+"""Environment variable of a server whose models need not let everything else come first."""
 _RESTART_SECONDS = 5.0
 _TIMEOUT_SECONDS = 8.0
 # One core at most: libraries for matrices would take all there are.
@@ -115,7 +122,7 @@ class Runner:
         folder.clear()
 
     def _publish(self, job: Job, folder: JobFolder) -> None:
-        """In the transaction that says that it is done: nobody whose answers it has withdraws in between."""
+        """Publish in the transaction that ends the job: nobody whose answers it has withdraws in between."""
 
         def publish(connection: Connection) -> bool:
             if not jobs.end(connection, job, "done", "", datetime.now(UTC)):
@@ -176,14 +183,14 @@ class _Progress:
         if message != self._message or time.monotonic() - self._at > _TELLING_SECONDS:
             self._message, self._at = message, time.monotonic()
             try:
-                wanted = self._store.change_now(
+                cancelled = self._store.change_now(
                     lambda connection: jobs.report_progress(
                         connection, self._job, self._reached, message, datetime.now(UTC)
                     )
                 )
             except StoreUnavailable:  # later, then
-                wanted = False
-            if wanted:
+                cancelled = False
+            if cancelled:
                 raise _Cancelled
         if self._stopping.wait(_POLLING_SECONDS):
             raise _Stopping
@@ -275,7 +282,7 @@ class SeveralRunners:
         self._next_look = 0.0
 
     def work(self) -> None:
-        """Until told to stop."""
+        """Work until told to stop."""
         while not self._stopping.is_set():
             if not self.work_in_turn():
                 self._stopping.wait(LOOKING_SECONDS)
@@ -290,22 +297,22 @@ class SeveralRunners:
         if time.monotonic() >= self._next_look:
             self._look()
             self._next_look = time.monotonic() + _SECONDS_BETWEEN_LOOKS
-        found = False
+        had_work = False
         for name, opened in list(self._opened.items()):
             if self._stopping.is_set():
                 break
             with log_lines_of(name):
-                found = opened.runner.work_once() or found
-        return found
+                had_work = opened.runner.work_once() or had_work
+        return had_work
 
     def _look(self) -> None:
         """Open what the server has opened before: it is the server that makes databases, and says what is wrong."""
         try:
-            found = find_places(self._folder, self._database).studies
+            studies = find_places(self._folder, self._database).studies
         except OSError as error:
             _log.warning("%s cannot be read: %s", self._folder, error)
             return
-        places = {name: place for name, place in found.items() if (place.path / IDENTITY_FILE).exists()}
+        places = {name: place for name, place in studies.items() if (place.path / IDENTITY_FILE).exists()}
         for name in [name for name in self._opened if name not in places]:
             self._close(name)
         for name, place in places.items():
@@ -327,3 +334,117 @@ class SeveralRunners:
 
     def _close(self, name: str) -> None:
         self._opened.pop(name).store.close()
+
+
+_CURVE_WEIGHT = 6
+"""Time to trace a frontier, in fits."""
+
+
+_INFLUENCE_WEIGHT = 6
+"""Time to leave out each participant, in fits."""
+
+
+class JobFolder:
+    """Folder in which a job keeps its files until all of them are there."""
+
+    def __init__(self, study: Path, job: Job) -> None:
+        self._done = job_folder(study, job.id)
+        self.unfinished = unfinished_folder(study, job.id, job.restarts)
+        self._whole = self.unfinished / "whole"
+
+    def open(self) -> None:
+        """Create the folders; only the account that serves the study may read them."""
+        self._done.parent.mkdir(mode=0o700, exist_ok=True)
+        self.unfinished.mkdir(mode=0o700, exist_ok=True)
+
+    def clear(self) -> None:
+        shutil.rmtree(self.unfinished, ignore_errors=True)
+
+    def kept(self, names: tuple[str, ...]) -> dict[str, bytes] | None:
+        """The files of an earlier try, if all of these are there."""
+        files = {name: self.unfinished / name for name in names}
+        if not all(file.exists() for file in files.values()):
+            return None
+        return {name: file.read_bytes() for name, file in files.items()}
+
+    def keep(self, files: dict[str, bytes]) -> None:
+        """Each whole or not at all, also if the machine stops now."""
+        for name, content in files.items():
+            write_whole(self.unfinished / name, partial(_write, content=content))
+
+    def finish(self, files: dict[str, bytes]) -> None:
+        """Write all files down, to be published."""
+        shutil.rmtree(self._whole, ignore_errors=True)
+        self._whole.mkdir(mode=0o700)
+        for name, content in files.items():
+            _write(self._whole / name, content)
+
+    def publish(self) -> None:
+        """Give the files their place, all at once, also of a job made again. A second time it changes nothing."""
+        if self._whole.exists():
+            before = self.unfinished / "before"
+            shutil.rmtree(before, ignore_errors=True)  # of a time when the transaction came to nothing
+            if self._done.exists():
+                self._done.rename(before)
+            self._whole.rename(self._done)
+
+
+def perform(data: FitData, folder: JobFolder, workers: Workers, tell: Tell) -> None:
+    """Fit, trace the frontier if it is asked for, and finish the files; `tell` is called often, and may raise."""
+    weight = _CURVE_WEIGHT if data.settings.frontier else 0
+    left_out = _INFLUENCE_WEIGHT if leaves_out(data) else 0
+    has_second_round = data.second_round is not None
+    steps = _Steps(folder, workers, tell, total=3 + has_second_round + data.uses_meaning + weight + left_out)
+    effects = steps.result("Comparing both rounds", 1, "compare_rounds", data) if has_second_round else None
+    if data.uses_meaning:
+        steps.files((MEANT,), "Learning what people mean", 1, "weigh_answers", data)
+        data = data.with_answers(folder.unfinished / MEANT)
+    files = steps.files((MODEL, PRICES), "Fitting the model", 1, "fit", data)
+    if data.settings.frontier:
+        kept = folder.unfinished if workers.shares_disk else None
+        files |= steps.files((FRONTIER,), "Tracing the frontier", weight, "trace", data, files, kept, progress)
+    if left_out:
+        words = "Leaving out each participant"
+        files |= steps.files((INFLUENCE,), words, left_out, "influence", data, files, progress)
+    held_out = steps.result("Measuring on people left out", 1, "held_out", data)
+    folder.finish(files | steps.result("Writing the report", 1, "artefacts", data, files, held_out, effects))
+
+
+def leaves_out(data: FitData) -> bool:
+    """Whether it is found out what each participant changes: of few, and of models that may decide by lot."""
+    if data.amount is not None or data.settings.deterministic:
+        return False
+    return data.settings.influence and data.judgments.n_judges <= MOST_LEFT_OUT
+
+
+class _Steps:
+    """Counts what is done, by weight."""
+
+    def __init__(self, folder: JobFolder, workers: Workers, tell: Tell, total: int) -> None:
+        self._folder, self._workers, self._tell = folder, workers, tell
+        self._total, self._done = total, 0
+
+    def files(self, names: tuple[str, ...], words: str, weight: int, *call: Any) -> dict[str, bytes]:
+        """Files with these names; those of an earlier try are taken as they are."""
+        files = self._folder.kept(names)
+        if files is None:
+            files = self.result(words, weight, *call)
+            self._folder.keep(files)
+        else:
+            self._done += weight
+        return files
+
+    def result(self, words: str, weight: int, *call: Any) -> Any:
+        def wait(share: float) -> None:
+            self._tell(min((self._done + share * weight) / self._total, 0.99), words)
+
+        result = self._workers.result((compute, *call), wait)
+        self._done += weight
+        return result
+
+
+def _write(file: Path, content: bytes) -> None:
+    with file.open("wb") as opened:
+        opened.write(content)
+        opened.flush()
+        os.fsync(opened.fileno())

@@ -1,12 +1,12 @@
-"""The computing of a fit: each function takes and returns all that it needs, perhaps on a worker of dask."""
+"""Computing of a fit: each function takes and returns all that it needs, perhaps on a worker of dask."""
 
 from __future__ import annotations
 
 import json
 import tempfile
 from bisect import bisect_left
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import asdict
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -18,65 +18,59 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from fairwise import __version__
-from fairwise.auditing import AnswerBands, Effects, answer_bands, frontier, held_out_errors
+from fairwise.auditing import AnswerBands, Effects, answer_bands, effects, frontier, held_out_errors, learned_effects
 from fairwise.auditing.decisions import chances, outcome_numbers, person_costs
+from fairwise.auditing.effects import ARM, CONTROL, IN_ROOMS
 from fairwise.auditing.error_measure import is_of_amounts
 from fairwise.auditing.frontier import certified_row, followed_row
-from fairwise.auditing.influence import Influence, InfluenceTables
-from fairwise.constraints.certificate import HeldOutErrors
+from fairwise.auditing.influence import Influence
 from fairwise.constraints.pairs import asked_rows
 from fairwise.constraints.violations import status_counts
 from fairwise.errors import InfeasibleError, InputError
 from fairwise.jobs.fit_data import MEANT, FitData
-from fairwise.jobs.talking import effects_in_words, talking_did
+from fairwise.judgments import Judgments
 from fairwise.judgments.answer_model import AnswerModel
 from fairwise.languages import SOURCE
 from fairwise.learning.any_model import load_model
 from fairwise.learning.estimator import PairwiseFairClassifier
-from fairwise.learning.model.deterministic import Derandomization
 from fairwise.learning.regressor import PairwiseFairRegressor
 from fairwise.learning.settings import bounded_error, parity
 from fairwise.learning.solvers.progress import raise_interrupts
+from fairwise.messages import Message
 from fairwise.reporting import Findings, findings, write_report
-from fairwise.reporting.page import MOST_RULES, model_words
+from fairwise.reporting.page import MOST_RULES, rule_texts
 from fairwise.reporting.words import words_in
+from fairwise.results.base import Result, records
+from fairwise.results.certificate import HeldOutErrors
+from fairwise.results.fits import DecisionResult, FitSummary, Frontier, FrontierPoint, JudgeInfluence
 from fairwise.store.fit_files import EFFECTS, FRONTIER, INFLUENCE, MODEL, PRICES, REPORTS, RULES, SCORES, SUMMARY
 from fairwise.study.fit_choices import MOST_LEFT_OUT
 from fairwise.tables.output import json_text
 
 if TYPE_CHECKING:
     from fairwise.auditing.error_measure import Model
+    from fairwise.jobs.fit_data import FitData
+    from fairwise.store.export import SecondRound
 
     Files = dict[str, bytes]
 
+
 STEPS = 10
 SPLITS = 3
-"""So many times the model is made anew from a part of the people, to be measured on the others."""
+"""Number of splits into people to learn from and people to measure on."""
 
 MOST_TOGETHER = 3
-"""So many participants are looked for whose absence together changes most."""
+"""Number of participants whose joint absence changes most."""
 
 _MOST_LISTED = 50
 _DAYS = 20
 _CLOSE = 1e-6
-_CURVE = (
-    "gamma",
-    "eta",
-    "error",
-    "max_violation",
-    "mean_violation",
-    "mean_excess",
-    "lower_bound",
-    "answers_low",
-    "answers_high",
-)
-
 # The same numbers on any machine, and no core more than the one that was given.
 _one_thread = partial(threadpool_limits, 1)
 
 
-def meant(data: FitData) -> Files:
-    """The answers as asked for: each weighted by how likely it is meant, or with predicted ones beside them."""
+def weigh_answers(data: FitData) -> Files:
+    """Return the answers weighted by how likely they are meant, or with predicted ones added, as the settings say."""
     asked, judgments = data.settings, data.judgments
     with _one_thread(), tempfile.TemporaryDirectory() as folder:
         model = AnswerModel(random_state=0).fit(judgments)
@@ -90,7 +84,7 @@ def meant(data: FitData) -> Files:
 
 @raise_interrupts()  # half a search is no model that an operator asked for
 def fit(data: FitData) -> Files:
-    """The model and, beside it, what each answer costs."""
+    """Fit the model; return it with the price of each answer."""
     with _one_thread(), tempfile.TemporaryDirectory() as folder:
         model = _model(data).fit(data.people, data.outcome, judgments=data.judgments, sensitive_features=data.groups)
         if data.settings.deterministic and isinstance(model, PairwiseFairClassifier):
@@ -140,16 +134,16 @@ def trace(
             etas, own = etas[first:], own - first
         table = curve(etas=etas, start=model, n_not_followed=_MOST_LISTED, progress=progress, checkpoint=curve_file)
     itself = certified_row(model.certificate_) | followed_row(model.prices_, _MOST_LISTED)
-    rows = table[list(itself)].itertuples(index=False, name=None)
-    points = [dict(zip(itself, row, strict=True)) | {"own": False} for row in rows]
-    points[own] = itself | {"eta": etas[own], "own": True}
+    points = [FrontierPoint.from_json(row) for row in records(table[list(itself)])]
+    points[own] = FrontierPoint.from_json(itself | {"eta": etas[own], "own": True})
+    traced = Frontier(tuple(points))
     bands = _bands(data, model, [(asked.gamma, eta) for eta in etas])
-    if bands is None:
-        return {FRONTIER: _json({"points": points})}
-    moved = bands.on(pd.DataFrame(points))[["answers_low", "answers_high"]].to_dict("records")
-    dearest = bands.prices.nlargest(_MOST_LISTED, "price").reset_index().to_dict("records")
-    banded = [point | {str(name): end for name, end in ends.items()} for point, ends in zip(points, moved, strict=True)]
-    return {FRONTIER: _json({"points": banded, "prices": dearest})}
+    if bands is not None:
+        moved = records(bands.on(traced.table())[["answers_low", "answers_high"]])
+        banded = tuple(replace(point, **ends) for point, ends in zip(points, moved, strict=True))
+        prices = records(bands.prices.nlargest(_MOST_LISTED, "price").reset_index())
+        traced = Frontier(banded, tuple(prices))
+    return {FRONTIER: _json(traced)}
 
 
 def _can_be_kept(curve: Callable[..., pd.DataFrame], eta: float) -> bool:
@@ -162,7 +156,7 @@ def _can_be_kept(curve: Callable[..., pd.DataFrame], eta: float) -> bool:
 
 
 def _bands(data: FitData, model: Model, points: list[tuple[float, float]]) -> AnswerBands | None:
-    """How far this moves with answers of another day; None of amounts, and where there are too many or too few."""
+    """Return the bands for answers of another day; None of amounts, and with too many or too few participants."""
     if is_of_amounts(model):
         return None
     if data.settings.deterministic or data.judgments.n_judges > MOST_LEFT_OUT:
@@ -178,7 +172,7 @@ def _bands(data: FitData, model: Model, points: list[tuple[float, float]]) -> An
 
 
 def frontier_etas(asked: float | None, loosest: float, own: float) -> tuple[list[float], int]:
-    """Where to look, from 0 to what the panel suffers if nobody listens, and which point is the fit itself.
+    """Return allowances from 0 to the mean excess without a budget, and the place of the fit itself among them.
 
     ``loosest`` is the mean excess of a model without a budget, ``own`` that of the fit. Where what was asked for limits
     nothing, the fit itself is one that listens to nobody, and the last point.
@@ -194,49 +188,27 @@ def frontier_etas(asked: float | None, loosest: float, own: float) -> tuple[list
 
 
 def influence(data: FitData, fitted: Files, progress: Callable[[int, int], None] | None = None) -> Files:
-    """What the model would be without each participant, each kind of them, and the few who change the error most."""
+    """Measure the model without each participant, each kind of them, and the few who change the error most."""
     given: dict[str, Any] = {} if data.groups is None else {"sensitive_features": data.groups}
     with _one_thread():
         model = _load_model(fitted)
         assert isinstance(model, PairwiseFairClassifier), "of amounts nobody is left out"
         asked = Influence.of(model, data.people, data.outcome, data.judgments, **given)
-        found = asked.tables(MOST_TOGETHER, progress=progress)
-    groups = {name: _absences(table) for name, table in found.groups.items()}
-    content = {"judges": _absences(found.judges), "groups": groups, "together": _absences(found.together)}
-    return {INFLUENCE: _json(content)}
+        return {INFLUENCE: _json(asked.result(MOST_TOGETHER, progress=progress))}
 
 
-def _absences(table: pd.DataFrame) -> list[dict[Hashable, Any]]:
-    return table.set_axis(table.index.map(str)).reset_index(names="who").to_dict("records")
-
-
-def _influence_of(files: Mapping[str, bytes]) -> InfluenceTables | None:
-    """The tables from their file, where there is one."""
-    if INFLUENCE not in files:
-        return None
-    content = json.loads(files[INFLUENCE])
-
-    def table(rows: list[dict[str, Any]]) -> pd.DataFrame:
-        return pd.DataFrame(rows).set_index("who") if rows else pd.DataFrame()  # of one participant no others
-
-    groups = {name: table(rows) for name, rows in content["groups"].items()}
-    return InfluenceTables(table(content["judges"]), groups, table(content["together"]))
-
-
-def talking(data: FitData) -> Effects:
-    """What people changed in a second round, of answers as they were given, and what that does to the model."""
+def compare_rounds(data: FitData) -> Effects:
+    """Compare both rounds, of answers as they were given, and the models learned from them."""
     with _one_thread():
-        return talking_did(data, _model(data))
+        return discussion_effects(data, _model(data))
 
 
 def artefacts(data: FitData, files: Files, held_out: HeldOutErrors | None, talked: Effects | None = None) -> Files:
     """Summary, report and scores of a finished fit, from the files of its model and perhaps its frontier."""
     model, curve, prices = _load_model(files), None, None
     if FRONTIER in files:
-        content = json.loads(files[FRONTIER])
-        points = content["points"]
-        curve = pd.DataFrame([{name: point.get(name) for name in _CURVE} for point in points]).assign(judge="panel")
-        prices = content.get("prices")
+        traced = Frontier.from_json(json.loads(files[FRONTIER]))
+        curve, prices = traced.table(), traced.prices
     with _one_thread():
         found = findings(
             model,
@@ -252,9 +224,9 @@ def artefacts(data: FitData, files: Files, held_out: HeldOutErrors | None, talke
             unit="" if data.amount is None else data.amount.unit,
             columns=data.labels,
             held_out=held_out,
-            influence=_influence_of(files),
+            influence=JudgeInfluence.from_json(json.loads(files[INFLUENCE])) if INFLUENCE in files else None,
             effects=talked,
-            price_bands=pd.DataFrame(prices).set_index(["a", "b"]) if prices else None,
+            price_bands=pd.DataFrame(list(prices)).set_index(["a", "b"]) if prices else None,
         )
         given = chances(model, data.people)
         right = outcome_numbers(data.outcome, data.people, model).to_numpy()
@@ -266,55 +238,50 @@ def artefacts(data: FitData, files: Files, held_out: HeldOutErrors | None, talke
         pd.DataFrame({"id": data.people.index, **scores}).to_parquet(Path(folder, SCORES), index=False)
         return {
             SUMMARY: _json(_summary(data, model, found)),
-            RULES: _json(_told(found, _derandomization(data, model))),
-            **({} if talked is None else {EFFECTS: _json(effects_in_words(talked))}),
+            RULES: json_text(_rules(found), indent=1).encode(),
+            **({} if talked is None else {EFFECTS: _json(talked)}),
             **_contents(folder),
         }
 
 
-def _summary(data: FitData, model: Model, found: Findings) -> dict[str, Any]:
-    without_chance = _derandomization(data, model)
-    return {
-        "settings": data.settings.model_dump(mode="json"),
-        "judges": data.judgments.n_judges,
-        "headline": asdict(found.headline),
-        "answers": len(data.judgments.asked().counted()),
-        "people": len(data.people),
-        "certificate": asdict(model.certificate_),
-        "error_without_judgments": found.plain_error,
-        "error_of_guessing": found.guess_error,
-        "held_out": None if found.held_out is None else asdict(found.held_out),
+def _summary(data: FitData, model: Model, found: Findings) -> FitSummary:
+    assert found.plain_error is not None
+    assert found.guess_error is not None
+    certain = data.settings.deterministic and not is_of_amounts(model)
+    return FitSummary(
+        settings=data.settings.model_dump(mode="json"),
+        judges=data.judgments.n_judges,
+        headline=found.headline,
+        answers=len(data.judgments.asked().counted()),
+        people=len(data.people),
+        certificate=model.certificate_,
+        error_without_judgments=found.plain_error,
+        error_of_guessing=found.guess_error,
+        held_out=found.held_out,
         **status_counts(asked_rows(model.prices_)["status"]),
-        "predicted": None if found.predicted is None else asdict(found.predicted),
-        "derandomization": None if without_chance is None else asdict(without_chance),
-        "group_rules": model.group_rules_[["rule", "value", "limit"]].to_dict("records"),
-        "labels": [] if is_of_amounts(model) else [str(label) for label in model.classes_.tolist()],
-        "decisions": _decisions(found),
-        "times": {"begun": data.begun.isoformat(), "ended": datetime.now(UTC).isoformat()},
-    }
+        predicted=found.predicted,
+        derandomization=model.derandomization_ if certain else None,
+        group_rules=tuple(records(model.group_rules_[["rule", "value", "limit"]])),
+        labels=() if is_of_amounts(model) else tuple(str(label) for label in model.classes_.tolist()),
+        decisions=_decisions(found),
+        times={"begun": data.begun.isoformat(), "ended": datetime.now(UTC).isoformat()},
+    )
 
 
-def _decisions(found: Findings) -> list[dict[str, Any]]:
-    """Each of several decisions with who gets it, the best first; none where one of two is good."""
+def _decisions(found: Findings) -> tuple[DecisionResult, ...]:
+    """Return each of several decisions with who gets it, the best first; none where one of two is good."""
     if found.decisions is None:
-        return []
+        return ()
     table = found.decisions[found.decisions["attribute"] == ""]
     lines = table.assign(value=found.labels.label_values).sort_values("value", ascending=False, kind="stable")
-    names = ["value", "given", "really", "right", "reached"]
-    rows = zip(lines["decision"], lines[names].to_dict("records"), strict=True)
-    return [{"words": found.labels.words[place], **{str(key): one for key, one in row.items()}} for place, row in rows]
+    rows = zip(lines["decision"], records(lines[["value", "given", "really", "right", "reached"]]), strict=True)
+    return tuple(DecisionResult(words=found.labels.words[place], **row) for place, row in rows)
 
 
-def _derandomization(data: FitData, model: Model) -> Derandomization | None:
-    """What it added and broke to decide without chance, where that was asked for."""
-    return model.derandomization_ if data.settings.deterministic and not is_of_amounts(model) else None
-
-
-def _told(found: Findings, without_chance: Derandomization | None) -> dict[str, Any]:
-    """The model in words: English, and under ``languages`` every other one that reports are in."""
-    told = {code: model_words(found, words_in(code), MOST_RULES, without_chance) for code in REPORTS}
-    english = told.pop(SOURCE)
-    return {**english, "languages": told}
+def _rules(found: Findings) -> dict[str, Any]:
+    """Return the model as rules in English and, under ``languages``, in every other language of reports."""
+    texts = {code: rule_texts(found, words_in(code), MOST_RULES).to_json() for code in REPORTS}
+    return texts.pop(SOURCE) | {"languages": texts}
 
 
 def _model(data: FitData) -> Model:
@@ -363,5 +330,65 @@ def _contents(folder: str) -> Files:
     return {file.name: file.read_bytes() for file in Path(folder).iterdir()}
 
 
-def _json(content: Any) -> bytes:
-    return json_text(content, indent=1).encode()
+def _json(result: Result | Effects) -> bytes:
+    return json_text(result.to_json(), indent=1).encode()
+
+
+NO_CONTROL = Message("No arm can be compared with, so talking cannot be told apart from being asked twice.")
+NOT_LEARNED = Message("What would be learned before and after cannot be compared for this kind of model.")
+_PANELS, _ASSIGNMENTS = 40, 99
+
+
+def discussion_effects(data: FitData, model: Model) -> Effects:
+    """Compare both rounds, and the models learned from them at the model's own gamma and eta."""
+    assert data.second_round is not None
+    found = effects_of(data.judgments, data.second_round)
+    if found.judges.empty:
+        return found
+    groups = data.groups.iloc[:, 0] if data.groups is not None and data.groups.shape[1] == 1 else None
+    arms = data.second_round.arms.reindex(data.judgments.judges)
+    if found.control is None:
+        arms = pd.DataFrame(index=arms.index)
+    answers = Judgments(data.judgments.frame, people=data.people, judge_attributes=arms)
+    return with_learned(found, model, data.people, data.outcome, answers, groups)
+
+
+def with_learned(
+    found: Effects,
+    model: Model,
+    people: pd.DataFrame,
+    outcome: pd.Series[Any],
+    answers: Judgments,
+    groups: pd.Series[Any] | None,
+) -> Effects:
+    """Add what would be learned before and after, or a note that this cannot be told of such a model."""
+    if isinstance(model, PairwiseFairRegressor):
+        return replace(found, notes=(*found.notes, NOT_LEARNED))
+    try:
+        learned = learned_effects(
+            model,
+            people,
+            outcome,
+            answers,
+            control=found.control,
+            groups=groups,
+            n_resamples=_PANELS,
+            n_draws=_ASSIGNMENTS,
+        )
+    except InputError:
+        return replace(found, notes=(*found.notes, NOT_LEARNED))
+    return replace(found, learned=learned)
+
+
+def effects_of(judgments: Judgments, second: SecondRound) -> Effects:
+    """Return what people changed, by arm; without answers of a control arm, only of everyone."""
+    known = second.arms.reindex(judgments.judges)
+    names = set() if ARM not in known else set(known[ARM].dropna())
+    control = next((name for name in (second.control, CONTROL) if name in names), None)
+    compared = control is not None and len(names) > 1
+    answers = Judgments(judgments.frame, judge_attributes=known if compared else pd.DataFrame(index=known.index))
+    found = effects(answers, control=control if compared else None, reasons=second.reasons)
+    if second.in_rooms:
+        found = replace(found, notes=(IN_ROOMS, *found.notes))
+    # Of several arms it would be wrong to say that there are no two.
+    return found if compared or len(names) < 2 else replace(found, notes=(*found.notes[:-1], NO_CONTROL))

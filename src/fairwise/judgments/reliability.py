@@ -14,6 +14,7 @@ from scipy.special import bdtr, betaincinv, ndtri, stdtrit
 from fairwise.errors import InputError
 from fairwise.judgments.answer import FIRST, NEITHER, SAME, SECOND, Answer, Oriented, PairDesign, orient
 from fairwise.judgments.table import Judgments
+from fairwise.messages import Message
 from fairwise.numbers import EqualNan, digits_beside, rounded
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -277,10 +278,10 @@ _ABOUT_CHANCE = 0.1
 _DIGITS = 6
 # Krippendorff's own rule of thumb for 0.8 and 0.667; below that no convention is worth much.
 _WORDS = (
-    (0.8, "agree well"),
-    (0.667, "agree fairly well, enough for tentative conclusions"),
-    (0.4, "agree somewhat"),
-    (0.0, "agree only a little more than chance would have it"),
+    (0.8, Message("agree well")),
+    (0.667, Message("agree fairly well, enough for tentative conclusions")),
+    (0.4, Message("agree somewhat")),
+    (0.0, Message("agree only a little more than chance would have it")),
 )
 # More judges than this are left out in groups, which changes nothing but the cost.
 _MOST_GROUPS = 200
@@ -315,9 +316,9 @@ class Agreement(EqualNan):
             return "cannot be compared"
         beyond = abs(alpha) >= _ABOUT_CHANCE if np.isnan(low) else low > 0 < alpha or high < 0 > alpha
         if not beyond:
-            return "agree no more clearly than chance might have it"
+            return Message("agree no more clearly than chance might have it")
         if alpha < 0:
-            return "agree less often than chance would have it: they disagree systematically"
+            return Message("agree less often than chance would have it: they disagree systematically")
         return next(words for least, words in _WORDS if alpha >= least)
 
     @property
@@ -396,10 +397,11 @@ def agreement_of(rows: Oriented, level: Level, confidence: float, rooms: NDArray
     ``rooms`` has a number for each judge of the rows: the interval is then over rooms, each with all of its judges.
     """
     panel = AnswerCounts.of(rows, level)
-    alpha, note = np.nan, "no pair was answered by two judges"
+    alpha = np.nan
+    note: str = Message("no pair was answered by two judges")
     if panel.n_pairs:
         alpha = float(panel.alpha(np.ones((panel.n_judges, 1)))[0])
-        note = "all their answers are the same answer" if np.isnan(alpha) else ""
+        note = Message("all their answers are the same answer") if np.isnan(alpha) else ""
     low = high = np.nan
     if not np.isnan(alpha):
         low, high, note = _interval(panel, alpha, confidence, rooms)

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from fairwise.constraints.certificate import Certificate
 from fairwise.constraints.groups import GroupRows
 from fairwise.errors import InputError, quote
 from fairwise.judgments import Judgments
@@ -28,6 +27,7 @@ from fairwise.learning.deduplication import Placement, relative_losses
 from fairwise.learning.labels import Labels
 from fairwise.learning.oracles.base import FloatArray
 from fairwise.learning.settings import FitSettings, Params
+from fairwise.results.certificate import Certificate
 
 if TYPE_CHECKING:
     from fairlearn.reductions import BoundedGroupLoss

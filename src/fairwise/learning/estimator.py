@@ -9,7 +9,6 @@ import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 
-from fairwise.constraints.certificate import EXCEEDED, Certificate
 from fairwise.constraints.pairs import Weighting
 from fairwise.errors import InputError, quote, warn
 from fairwise.judgments import Judgments
@@ -19,6 +18,7 @@ from fairwise.learning.model.fitted import FittedMixture
 from fairwise.learning.preparation import prepare
 from fairwise.learning.settings import JudgeBudgets, LabelValues, MaxThresholds, Params, warn_of_unused
 from fairwise.learning.solvers.progress import FitProgress, Watch
+from fairwise.results.certificate import EXCEEDED, Certificate
 from fairwise.tables.columns import to_pandas
 
 if TYPE_CHECKING:
@@ -254,5 +254,5 @@ def warn_of(certificate: Certificate) -> None:
     """Give a certificate's warnings; of a proven optimum, which says the others itself, only of exceeded limits."""
     proven = certificate.kind == "exact" and certificate.stopped == "gap"
     for warning in certificate.warnings:
-        if not proven or warning.startswith(EXCEEDED):
+        if not proven or getattr(warning, "template", "") == EXCEEDED:
             warn(warning, ConvergenceWarning)

@@ -23,6 +23,7 @@ from fairwise.learning.oracles import make_oracle
 from fairwise.learning.oracles.base import ClassArray, FloatArray, IntArray, Oracle, Rows
 from fairwise.learning.problem import NO_BUDGET, Problem
 from fairwise.learning.settings import FitSettings, Params
+from fairwise.messages import Message
 from fairwise.tables.columns import used_columns
 
 _DIGITS = 15  # of costs in units of the largest: by as much they differ where they are given in another unit
@@ -160,7 +161,9 @@ def prepare(
         problem.judged if groups is None else None,
     )
     if amounts is not None:
-        oracle.hypothesis_class += f", deciding between {amounts.size} amounts"  # what is proved is about these
+        oracle.hypothesis_class = Message(  # what is proved is about these
+            "{kind}, deciding between {size} amounts", kind=oracle.hypothesis_class, size=amounts.size
+        )
     asked = bool(moments) or (judgments is not None and len(judgments.frame) > 0)
     return PreparedFit(
         settings, problem, pairs, judged_rows, encoder, labels.classes, seed, oracle, placed.people, asked

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from fairwise.auditing.findings import Findings
 from fairwise.auditing.frontier import Curve
-from fairwise.languages import marked
+from fairwise.messages import marked
 from fairwise.reporting.drawing import (
     Drawing,
     Tooltip,
@@ -17,8 +17,7 @@ from fairwise.reporting.drawing import (
     percent_axis,
     share_axis,
 )
-from fairwise.reporting.measures import ErrorWords
-from fairwise.reporting.words import ENGLISH, Words, shortened
+from fairwise.reporting.words import ENGLISH, ErrorWords, Words, shortened
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,8 +40,8 @@ def frontier_figure(findings: Findings, words: Words, *, named: bool) -> Drawing
         return None
 
     def paint(figure: Figure) -> list[Tooltip]:
-        told = ErrorWords(findings.measure, words)
-        return draw_frontier(figure.add_subplot(), curve, findings.plain_error, told, named=named)
+        errors = ErrorWords(findings.measure, words)
+        return draw_frontier(figure.add_subplot(), curve, findings.plain_error, errors, named=named)
 
     title = words.translate("Error of the model as {symbol} varies").format(symbol=_KNOB[curve.knob][1])
     description = _frontier_description(findings, curve, words)
@@ -53,30 +52,30 @@ def draw_frontier(
     axes: Axes,
     curve: Curve,
     plain_error: float | None,
-    told: ErrorWords | None = None,
+    errors: ErrorWords | None = None,
     *,
     named: bool = True,
     **line: Any,
 ) -> list[Tooltip]:
     """Draw it on these axes; ``line`` are matplotlib's settings for the line of the panel."""
-    told = told or ErrorWords()
-    words = told.words
+    errors = errors or ErrorWords()
+    words = errors.words
     points = [
-        *_draw_judges(axes, curve, told, named=named),
-        *_draw_panel(axes, curve, line, told),
-        *_draw_chosen(axes, curve, told),
+        *_draw_judges(axes, curve, errors, named=named),
+        *_draw_panel(axes, curve, line, errors),
+        *_draw_chosen(axes, curve, errors),
     ]
     if plain_error is not None:
-        _draw_plain_model(axes, plain_error, told)
+        _draw_plain_model(axes, plain_error, errors)
     axes.set_xlabel(words.translate(_KNOB[curve.knob][0]))
-    axes.set_ylabel(words.translate("People decided wrongly") if told.is_share else told.name)
+    axes.set_ylabel(words.translate("People decided wrongly") if errors.is_share else errors.name)
     number_axis(axes.xaxis, words)
-    (percent_axis if told.is_share else number_axis)(axes.yaxis, words)
+    (percent_axis if errors.is_share else number_axis)(axes.yaxis, words)
     axes.margins(x=0.03, y=0.1)
     return points
 
 
-def _draw_panel(axes: Axes, curve: Curve, line: dict[str, Any], told: ErrorWords) -> list[Tooltip]:
+def _draw_panel(axes: Axes, curve: Curve, line: dict[str, Any], errors: ErrorWords) -> list[Tooltip]:
     rows, accent = curve.panel, palette_of(axes).accent
     if rows.empty:
         return []
@@ -90,13 +89,15 @@ def _draw_panel(axes: Axes, curve: Curve, line: dict[str, Any], told: ErrorWords
         )
     style: dict[str, Any] = {"color": accent, "linewidth": 2, "marker": "o", "markersize": 4}
     axes.plot(rows[curve.knob], rows["error"], **style | line)
-    text = told.words.translate("{at}: {error} wrong{interval}") if told.is_share else "{at}: {error}{interval}"
+    text = errors.words.translate("{at}: {error} wrong{interval}") if errors.is_share else "{at}: {error}{interval}"
     return [
         Tooltip(
             axes,
             at,
             error,
-            text.format(at=_at(curve, at, told.words), error=told.error(error), interval=told.interval(low, high)),
+            text.format(
+                at=_at(curve, at, errors.words), error=errors.error(error), interval=errors.interval(low, high)
+            ),
         )
         for at, error, low, high in rows[[curve.knob, "error", "error_low", "error_high"]].itertuples(
             index=False, name=None
@@ -108,8 +109,8 @@ def _at(curve: Curve, value: float, words: Words) -> str:
     return f"{_KNOB[curve.knob][1]} = {words.setting(value)}"
 
 
-def _draw_judges(axes: Axes, curve: Curve, told: ErrorWords, *, named: bool) -> list[Tooltip]:
-    points, soft, words = [], palette_of(axes).soft, told.words
+def _draw_judges(axes: Axes, curve: Curve, errors: ErrorWords, *, named: bool) -> list[Tooltip]:
+    points, soft, words = [], palette_of(axes).soft, errors.words
     for judge, rows in curve.judges.groupby("judge", sort=False):
         axes.plot(rows[curve.knob], rows["error"], color=soft, linewidth=0.8, alpha=0.5)
         who = judge if named else words.translate("One participant")
@@ -117,15 +118,15 @@ def _draw_judges(axes: Axes, curve: Curve, told: ErrorWords, *, named: bool) -> 
             words.translate("{who} alone, {at}: {error} wrong"),
             words.translate("{who} alone, {at}: {error}"),
         )
-        text = wrong if told.is_share else costs
+        text = wrong if errors.is_share else costs
         points += [
-            Tooltip(axes, at, error, text.format(who=who, at=_at(curve, at, words), error=told.error(error)))
+            Tooltip(axes, at, error, text.format(who=who, at=_at(curve, at, words), error=errors.error(error)))
             for at, error in zip(rows[curve.knob], rows["error"], strict=True)
         ]
     return points
 
 
-def _draw_chosen(axes: Axes, curve: Curve, told: ErrorWords) -> list[Tooltip]:
+def _draw_chosen(axes: Axes, curve: Curve, errors: ErrorWords) -> list[Tooltip]:
     chosen, colours = curve.chosen, palette_of(axes)
     if chosen is None:
         return []
@@ -138,27 +139,27 @@ def _draw_chosen(axes: Axes, curve: Curve, told: ErrorWords) -> list[Tooltip]:
     )
     side = {"ha": "right" if at_the_right else "left", "bbox": over_lines, "zorder": 6}
     offset = (6, 13) if at_the_right else (9, 9)
-    label = told.words.translate("chosen: {error}").format(error=told.error(chosen.error))
+    label = errors.words.translate("chosen: {error}").format(error=errors.error(chosen.error))
     annotate(axes, label, (chosen.at, chosen.error), offset, colours.warm, **side)
-    return [Tooltip(axes, chosen.at, chosen.error, f"{label}{told.interval(chosen.low, chosen.high)}")]
+    return [Tooltip(axes, chosen.at, chosen.error, f"{label}{errors.interval(chosen.low, chosen.high)}")]
 
 
-def _draw_plain_model(axes: Axes, error: float, told: ErrorWords) -> None:
+def _draw_plain_model(axes: Axes, error: float, errors: ErrorWords) -> None:
     muted = palette_of(axes).muted
     axes.axhline(error, color=muted, linewidth=1.2, linestyle=(0, (4, 3)))
-    text = told.words.translate("without what people asked for: {error}").format(error=told.error(error))
+    text = errors.words.translate("without what people asked for: {error}").format(error=errors.error(error))
     annotate(axes, text, (0, error), (2, -13), muted, xycoords=("axes fraction", "data"))
 
 
 def _frontier_description(findings: Findings, curve: Curve, words: Words) -> str:
-    say, told, sentences = words.translate, ErrorWords(findings.measure, words), []
+    say, errors, sentences = words.translate, ErrorWords(findings.measure, words), []
     if len(curve.panel):
         first, last = curve.panel.iloc[0], curve.panel.iloc[-1]
         sentences.append(
             say("For everyone together, error goes from {first} at {begin} to {last} at {end}.").format(
-                first=told.error(first["error"]),
+                first=errors.error(first["error"]),
                 begin=_at(curve, first[curve.knob], words),
-                last=told.error(last["error"]),
+                last=errors.error(last["error"]),
                 end=_at(curve, last[curve.knob], words),
             )
         )
@@ -166,10 +167,10 @@ def _frontier_description(findings: Findings, curve: Curve, words: Words) -> str
         thin = say("{count} thin lines show single participants.")
         sentences.append(thin.format(count=curve.judges["judge"].nunique()))
     if curve.chosen is not None:
-        sentences.append(say("The chosen point has {error}.").format(error=told.error(curve.chosen.error)))
+        sentences.append(say("The chosen point has {error}.").format(error=errors.error(curve.chosen.error)))
     if findings.plain_error is not None:
         without = say("Without what people asked for it is {error}.")
-        sentences.append(without.format(error=told.error(findings.plain_error)))
+        sentences.append(without.format(error=errors.error(findings.plain_error)))
     return " ".join(sentences)
 
 
@@ -205,7 +206,7 @@ def judges_figure(findings: Findings, words: Words, *, named: bool) -> Drawing |
 
 
 def asking_judges(by_judge: pd.DataFrame) -> pd.DataFrame:
-    """Those who asked for something, in order."""
+    """Return the judges who asked for something, in order."""
     judges = in_order(by_judge)
     return judges[judges["in_force"] > 0].reset_index(drop=True)
 
@@ -310,11 +311,11 @@ def draw_spread(axes: Axes, spread: dict[str, pd.DataFrame], words: Words = ENGL
     points = []
     for name, curve in spread.items():
         if has_any(curve):
-            reached = curve.iloc[: int((curve["total"] < 1).sum()) + 1]
+            visible = curve.iloc[: int((curve["total"] < 1).sum()) + 1]
             color, dashes = lines[name]
             label = words.translate(_SPREAD[name])
             style: dict[str, Any] = {"linewidth": 2, "label": label, "color": color, "linestyle": dashes}
-            axes.plot([*reached["share"], 1], [*reached["total"], 1], **style | line)
+            axes.plot([*visible["share"], 1], [*visible["total"], 1], **style | line)
             points += _spread_points(axes, label, curve, words)
     axes.plot([], [], **even, label=words.translate("if spread evenly"))
     axes.legend(loc="lower right", frameon=False)  # the curves are too near to each other for words beside them

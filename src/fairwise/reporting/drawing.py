@@ -1,4 +1,4 @@
-"""From something to draw to a finished SVG: one size of type, one palette, the same bytes every time."""
+"""Drawings as finished SVG: one size of type, one palette, the same bytes every time."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class Drawing:
     svg: str
 
     def standalone(self) -> str:
-        """The same as a file of its own, on white."""
+        """Return the drawing as a file of its own, on white."""
         return standalone_svg(self.svg)
 
 
@@ -179,9 +179,9 @@ class Mark:
     text: str
 
 
-def inline_svg(drawn: str, name: str, title: str, description: str, marks: list[Mark]) -> str:
+def inline_svg(svg: str, name: str, title: str, description: str, marks: list[Mark]) -> str:
     """An ``<svg>`` for use inside HTML, under a policy that allows no style attribute."""
-    root = ET.fromstring(drawn)  # noqa: S314 - written by matplotlib a moment ago
+    root = ET.fromstring(svg)  # noqa: S314 - written by matplotlib a moment ago
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
         _plain_attributes(element)
@@ -201,7 +201,7 @@ def inline_svg(drawn: str, name: str, title: str, description: str, marks: list[
 
 
 def standalone_svg(inline: str) -> str:
-    """The same drawing as a file: with a size, a typeface and white paper."""
+    """Return the drawing as a file, with a size, a typeface and white paper."""
     root = ET.fromstring(inline)  # noqa: S314 - written above
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
@@ -271,7 +271,7 @@ def annotate(
 
 
 def share_axis(axis: Axis) -> None:
-    """From 0 to 1, with labels so short that those of neighbouring axes do not meet."""
+    """Label shares from 0 to 1, so briefly that neighbouring labels do not meet."""
     axis.set_ticks([0, 0.5, 1], ["0", "50 %", "100"])
 
 

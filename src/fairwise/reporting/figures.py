@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from fairwise.languages import marked
+from fairwise.messages import marked
 from fairwise.reporting import annex_figures
 from fairwise.reporting.drawing import (
     ACCENT,
@@ -22,8 +22,7 @@ from fairwise.reporting.drawing import (
     percent_axis,
     wrapped,
 )
-from fairwise.reporting.measures import ErrorWords, TreatmentWords
-from fairwise.reporting.words import ENGLISH, Words
+from fairwise.reporting.words import ENGLISH, ErrorWords, TreatmentWords, Words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from fairwise.auditing.findings import Findings
 
 MOST_GROUPS = 8
-"""So many groups of each kind, the largest, are in a figure; the annex has all."""
+"""Number of groups of each kind that a figure shows, the largest; the annex has all."""
 
 FEW_PEOPLE = 30
 MOST_KINDS = 12
@@ -53,7 +52,7 @@ _DONE = {
 
 def draw_figures(findings: Findings, words: Words = ENGLISH, *, named: bool = False) -> dict[str, Drawing]:
     """Every figure there is something to show in, by name; participants have theirs only where they are ``named``."""
-    drawn = [
+    drawings = [
         message_figure(findings, words),
         wishes_figure(findings, words),
         kinds_figure(findings, words),
@@ -63,15 +62,15 @@ def draw_figures(findings: Findings, words: Words = ENGLISH, *, named: bool = Fa
         annex_figures.judges_figure(findings, words, named=named),
         annex_figures.lorenz_figure(findings, words),
     ]
-    return {drawing.name: drawing for drawing in drawn if drawing is not None}
+    return {drawing.name: drawing for drawing in drawings if drawing is not None}
 
 
 # The first page
 
 
 def message_figure(findings: Findings, words: Words) -> Drawing:
-    """How often each way of deciding is wrong, and how much of that is what following people costs."""
-    say, told = words.translate, ErrorWords(findings.measure, words)
+    """Draw how often each way of deciding is wrong, and what following people costs."""
+    say, errors = words.translate, ErrorWords(findings.measure, words)
     error, plain, constant = findings.headline.compared
     ways = [(say("Following what people asked for"), error, ACCENT)]
     if plain is not None:
@@ -86,23 +85,23 @@ def message_figure(findings: Findings, words: Words) -> Drawing:
         for place, ((name, error, color), (low, high)) in enumerate(zip(ways, intervals, strict=True)):
             axes.barh(place, error, height=0.62, color=color)
             _whisker(axes, low, high, place)
-            label = told.short(error)
+            label = errors.short(error)
             annotate(axes, label, (high, place), (6, 0), INK, va="center", fontsize=13, fontweight="bold")
-            text = f"{name}: {label}{told.interval(low, high)}"
+            text = f"{name}: {label}{errors.interval(low, high)}"
             points.append(Tooltip(axes, error, place, text))
         _draw_cost(axes, findings, words)
         _rows(axes, names)
         axes.set_xlim(0, 1.12 * max(high for _, high in intervals))
-        axes.set_xlabel(told.name)
+        axes.set_xlabel(errors.name)
         axes.set_ylabel(say("Way of deciding"))
-        _count_axis(axes, told)
+        _count_axis(axes, errors)
         return points
 
-    description = "; ".join(f"{name}: {told.short(error)}" for name, error, _ in ways)
+    description = "; ".join(f"{name}: {errors.short(error)}" for name, error, _ in ways)
     height = 92 + sum(24 + 14 * name.count("\n") for name in names)
     return draw(
         "message",
-        told.name,
+        errors.name,
         f"{description}.",
         height=height,
         panel=findings.panel,
@@ -123,20 +122,20 @@ def _intervals(findings: Findings, errors: Sequence[float]) -> list[tuple[float,
 def _draw_cost(axes: Axes, findings: Findings, words: Words) -> None:
     """The part of the model's bar that following people adds, where it adds any."""
     error, plain, _ = findings.headline.compared
-    told = ErrorWords(findings.measure, words)
-    if plain is None or told.shows(error, plain) <= 0:
+    errors = ErrorWords(findings.measure, words)
+    if plain is None or errors.shows(error, plain) <= 0:
         return
     axes.barh(1, error - plain, left=plain, height=0.62, color=WARM)
     axes.axvline(plain, color=MUTED, linewidth=1, linestyle=(0, (3, 3)))
     style: dict[str, Any] = {"va": "bottom", "fontsize": 12, "fontweight": "bold"}
-    annotate(axes, told.signed(error, plain), (plain, 0.69), (4, 1), WARM, **style)
+    annotate(axes, errors.signed(error, plain), (plain, 0.69), (4, 1), WARM, **style)
 
 
 # What they asked for, and who gets it
 
 
 def wishes_figure(findings: Findings, words: Words) -> Drawing | None:
-    """How often each thing was asked for, and how often it is done."""
+    """Draw how often each thing was asked for, and how often it is done."""
     counts, total = findings.wishes, len(findings.audit.judgments)
     bars = [
         (kind, status, int(counts.loc[kind, status]))
@@ -183,7 +182,7 @@ def wishes_figure(findings: Findings, words: Words) -> Drawing | None:
 
 
 def kinds_figure(findings: Findings, words: Words) -> Drawing | None:
-    """How much of what they asked for each kind of participant gets, with its interval."""
+    """Draw the share of requests of each kind of participant that is followed, with its interval."""
     table = findings.audit.by_attribute
     rows = table[(table["in_force"] > 0) & table["share_followed"].notna()] if len(table) else table
     if not 1 < len(rows) <= MOST_KINDS:
@@ -195,8 +194,7 @@ def kinds_figure(findings: Findings, words: Words) -> Drawing | None:
         axes, points = figure.add_subplot(), []
         for place, line in enumerate(rows.to_dict("records")):
             share, low, high = (line[f"share_followed{end}"] for end in ("", "_low", "_high"))
-            known = not isnan(low)
-            if known:
+            if not isnan(low):
                 _whisker(axes, low, high, place, dashed=not line["share_followed_covered"])
             axes.plot([share], [place], marker="o", markersize=8, color=ACCENT)
             label = words.percent(share, 0)
@@ -225,19 +223,19 @@ def kinds_figure(findings: Findings, words: Words) -> Drawing | None:
 # Who gains, who loses
 
 
-def shown_groups(gains: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """Everyone, then of each column as many groups as a figure can show, the largest."""
+def largest_groups(gains: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """Return everyone, then the largest groups of each column, as many as a figure can show."""
     parts = [(str(name), rows) for name, rows in gains[gains["attribute"] != ""].groupby("attribute", sort=False)]
     largest = [(name, rows.loc[rows["people"].nlargest(MOST_GROUPS).index.sort_values()]) for name, rows in parts]
     return [("", gains[gains["attribute"] == ""]), *largest]
 
 
 def gains_figure(findings: Findings, words: Words, measure: str) -> Drawing | None:
-    """For each group, from what it would be without what people asked for to what it is: ``good`` or ``wrong``."""
+    """Draw for each group how ``good`` or ``wrong`` changes from the model without judgments to this one."""
     if findings.gains is None:
         return None
-    parts = shown_groups(findings.gains)
-    better, told = _better(findings, measure), _told(findings, measure, words)
+    parts = largest_groups(findings.gains)
+    better, errors = _better(findings, measure), _errors_of(findings, measure, words)
     everyone = words.translate("Everyone")
     rows: list[tuple[str, dict[str, Any] | None]] = []
     for name, table in parts:
@@ -252,7 +250,7 @@ def gains_figure(findings: Findings, words: Words, measure: str) -> Drawing | No
         points = []
         for place, (name, line) in enumerate(rows):
             if line is not None:
-                points.append(_draw_change(axes, place, name, line, measure, better, told))
+                points.append(_draw_change(axes, place, name, line, measure, better, errors))
         _name_ends(axes, rows[0][1], measure, words)
         _rows(axes, [name for name, _ in rows])
         for label, (_, line) in zip(axes.get_yticklabels(), rows, strict=True):
@@ -262,13 +260,13 @@ def gains_figure(findings: Findings, words: Words, measure: str) -> Drawing | No
         axes.set_ylim(len(rows) - 0.4, -1.0)
         axes.set_xlabel(_measure_words(findings, measure, words))
         axes.set_ylabel(words.translate("Group"))
-        _count_axis(axes, told)
+        _count_axis(axes, errors)
         axes.margins(x=0.12)
         return points
 
     of = [(name, line) for name, line in rows if line is not None]
     description = "; ".join(
-        f"{name}: {told.short(line[f'{measure}_without'])} → {told.short(line[measure])}" for name, line in of
+        f"{name}: {errors.short(line[f'{measure}_without'])} → {errors.short(line[measure])}" for name, line in of
     )
     return draw(
         f"gains-{measure}",
@@ -296,29 +294,29 @@ def _measure_words(findings: Findings, measure: str, words: Words) -> str:
     return words.translate("Chance of “{label}”, in 100").format(label=wrapped(findings.labels.treated, 36, 1))
 
 
-def _told(findings: Findings, measure: str, words: Words) -> ErrorWords:
-    """How the numbers of a measure are written: chances and points are out of 100, as shares are."""
+def _errors_of(findings: Findings, measure: str, words: Words) -> ErrorWords:
+    """Return how numbers of a measure are written: chances and points out of 100, as shares are."""
     return ErrorWords(findings.measure if measure == "wrong" else None, words)
 
 
 def _draw_change(
-    axes: Axes, place: int, name: str, line: dict[str, Any], measure: str, better: int, told: ErrorWords
+    axes: Axes, place: int, name: str, line: dict[str, Any], measure: str, better: int, errors: ErrorWords
 ) -> Tooltip:
     before, after = line[f"{measure}_without"], line[measure]
     low, high = line[f"{measure}_change_low"], line[f"{measure}_change_high"]
     certain = low > 0 or high < 0
     color = MUTED if not certain or not better else ACCENT if (after > before) == (better > 0) else WARM
     if not isnan(low):
-        _whisker(axes, max(before + low, 0), min(before + high, told.measure.largest), place)
+        _whisker(axes, max(before + low, 0), min(before + high, errors.measure.largest), place)
     axes.plot([before, after], [place, place], color=color, linewidth=2.5)
     hollow: dict[str, Any] = {"marker": "o", "markersize": 7, "markeredgewidth": 1.5, "linestyle": "none"}
     axes.plot([before], [place], color=color, markerfacecolor=PAPER, **hollow)
     axes.plot([after], [place], color=color, **hollow)
-    change = told.signed(after, before)
+    change = errors.signed(after, before)
     style: dict[str, Any] = {"va": "center", "ha": "left", "fontweight": "bold", "annotation_clip": False}
     annotate(axes, change, (1, place), (4, 0), color, xycoords=("axes fraction", "data"), **style)
-    few = told.words.translate(" (few people)") if line["people"] < FEW_PEOPLE else ""
-    return Tooltip(axes, after, place, f"{name}: {told.short(before)} → {told.short(after)}{few}")
+    few = errors.words.translate(" (few people)") if line["people"] < FEW_PEOPLE else ""
+    return Tooltip(axes, after, place, f"{name}: {errors.short(before)} → {errors.short(after)}{few}")
 
 
 def _name_ends(axes: Axes, line: dict[str, Any] | None, measure: str, words: Words) -> None:
@@ -336,7 +334,7 @@ def _name_ends(axes: Axes, line: dict[str, Any] | None, measure: str, words: Wor
 
 
 def _whisker(axes: Axes, low: float, high: float, place: float, *, dashed: bool = False) -> None:
-    """Where a number would lie for others like these: a thin line with ends."""
+    """Draw an interval for other people like these: a thin line with ends."""
     axes.plot([low, high], [place, place], color=INK, linewidth=1, linestyle=(0, (2, 2)) if dashed else "-")
     axes.plot([low, high], [place, place], color=INK, linestyle="none", marker="|", markersize=7)
 
@@ -348,11 +346,11 @@ def _rows(axes: Axes, names: Sequence[str]) -> None:
     axes.grid(visible=False, axis="y")
 
 
-def _count_axis(axes: Axes, told: ErrorWords) -> None:
+def _count_axis(axes: Axes, errors: ErrorWords) -> None:
     """Shares as decisions in 100, costs as they are."""
-    if not told.is_share:
-        number_axis(axes.xaxis, told.words)
+    if not errors.is_share:
+        number_axis(axes.xaxis, errors.words)
         return
-    percent_axis(axes.xaxis, told.words)
+    percent_axis(axes.xaxis, errors.words)
     formatter = axes.xaxis.get_major_formatter()
     axes.xaxis.set_major_formatter(lambda value, place: formatter(value, int(place)).removesuffix(" %"))

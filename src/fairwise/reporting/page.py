@@ -9,12 +9,12 @@ import base64
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from importlib.metadata import version
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -24,20 +24,18 @@ from fairwise import templates
 from fairwise.auditing.findings import Findings
 from fairwise.auditing.intervals import LEAST_JUDGES, LEAST_PAIRS
 from fairwise.errors import InputError
-from fairwise.languages import marked
+from fairwise.messages import marked
 from fairwise.numbers import share_difference
 from fairwise.reporting.annex_figures import SHARES, at_share, has_any, in_order
 from fairwise.reporting.figures import FEW_PEOPLE, MOST_GROUPS, draw_figures
-from fairwise.reporting.measures import ErrorWords, TreatmentWords
-from fairwise.reporting.message import affected, message
-from fairwise.reporting.sentences import group_rule
-from fairwise.reporting.words import ENGLISH, Words, capitalised, languages, words_in
+from fairwise.reporting.first_page import affected, message
+from fairwise.reporting.words import ENGLISH, ErrorWords, TreatmentWords, Words, capitalised, languages, words_in
+from fairwise.results.fits import ModelRuleTexts
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
     from fairwise.auditing.findings import Findings
-    from fairwise.learning.model.deterministic import Derandomization
     from fairwise.reporting.drawing import Drawing
     from fairwise.reporting.words import Words
 
@@ -268,13 +266,15 @@ def tables(findings: Findings) -> dict[str, pd.DataFrame]:
         "decisions": _with_words(findings),
         "amounts": None if findings.amounts is None else findings.amounts.table,
         "frontier": None if findings.curve is None else findings.curve.whole,
-        "without_judges": None if findings.influence is None else findings.influence.judges.reset_index(names="judge"),
+        "without_judges": None
+        if findings.influence is None
+        else findings.influence.tables()["judges"].rename(columns={"who": "judge"}),
     }
     return {name: table for name, table in every.items() if table is not None and len(table)}
 
 
 def _with_words(findings: Findings) -> pd.DataFrame | None:
-    """Who gets which decision, by name and with how good it is."""
+    """Return who gets which decision, by name and with its value."""
     if findings.decisions is None:
         return None
     table, labels = findings.decisions, findings.labels
@@ -289,7 +289,7 @@ def csv_text(table: pd.DataFrame) -> str:
 
 
 def findings_in(findings: Findings, words: Words) -> Findings:
-    """The same findings with outcomes that have no words of their own, and the model's rules, in this language."""
+    """Return the findings with the model's rules, and outcomes without words of their own, in a language."""
     labels, guess = tuple(_outcomes(findings, words)), findings.guess_label
     told = dict(zip(findings.labels.words, labels, strict=True))  # two may have the same words
     return replace(
@@ -300,36 +300,15 @@ def findings_in(findings: Findings, words: Words) -> Findings:
     )
 
 
-def model_words(
-    findings: Findings, words: Words, most: int, without_chance: Derandomization | None = None
-) -> dict[str, Any]:
-    """Everything that the page of a model says in words: at most so many rules, and what a single rule breaks."""
-    rules, certificate = findings_in(findings, words).rules, findings.certificate
+def rule_texts(findings: Findings, words: Words, most: int) -> ModelRuleTexts:
+    """Return the model as rules in a language, at most so many."""
+    rules = findings_in(findings, words).rules
     texts = rules.heaviest(most)
-    return {
-        "lead": rules.lead,
-        "rules": [asdict(text) for text in texts],
-        "left_out": len(rules.texts()) - len(texts),
-        "notes": rules.notes(),
-        "kind": words.sentence(certificate.hypothesis_class),
-        "warnings": [words.sentence(warning) for warning in certificate.warnings],
-        "rule": None if certificate.rule is None else words.sentence(certificate.rule),
-        "group_rules": {}
-        if without_chance is None
-        else {name: group_rule(name, words.language) for name in without_chance.group_rules_broken},
-        "budgets": {}
-        if without_chance is None
-        else {name: words.sentence(name) for name in without_chance.budgets_broken},
-    }
+    return ModelRuleTexts(rules.lead, tuple(texts), len(rules.texts()) - len(texts), tuple(rules.notes()))
 
 
 def _outcomes(findings: Findings, words: Words) -> list[str]:
     if findings.amounts is None:
-        return [_outcome(label, words) for label in findings.labels.words]
+        return [words.sentence(label) for label in findings.labels.words]
     told = TreatmentWords(findings, words)
     return [told.quantity(amount) for amount in findings.amounts.grid]
-
-
-def _outcome(label: str, words: Words) -> str:
-    """An outcome that has no words of its own is called "label 1"; words that somebody gave stay as they are."""
-    return words.sentence(label) if label.startswith("label ") else label

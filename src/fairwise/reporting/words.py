@@ -1,20 +1,28 @@
-"""Numbers as people read them, and measures in plain words, in the language of the report."""
+"""Words of reports: numbers as people read them, and measures in plain words, in the report's language."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any
+from math import isnan
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from fairwise.auditing.error_measure import ErrorMeasure
 from fairwise.auditing.groups import NOT_KNOWN
 from fairwise.judgments import Answer, reliability
 from fairwise.judgments.answer import PairDesign
-from fairwise.languages import Language, language_of, languages_of, marked
+from fairwise.languages import Language, language_of, languages_of
+from fairwise.messages import marked, translated
 from fairwise.numbers import digits_beside, in_100, points, record_number, share_difference
-from fairwise.reporting.sentences import translated
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from fairwise.auditing.findings import Findings
+
 
 NOTHING = "\N{EN DASH}"
 _SPACE = "\N{NO-BREAK SPACE}"
@@ -59,7 +67,7 @@ class Words:
         return self.language.grouped(int(number))
 
     def answers(self, number: int) -> str:
-        """So many answers."""
+        """Format a number of answers."""
         return self.ngettext("{count} answer", "{count} answers", number).format(count=self.counted(number))
 
     def people(self, number: int, simulated: int) -> str:
@@ -104,7 +112,7 @@ class Words:
         return self._points(points(width))
 
     def points_above(self, one: float, other: float) -> str:
-        """How much more one share is than another, to stand beside both as `percent` prints them."""
+        """Format the difference of two shares as `percent` prints them."""
         return self._points(share_difference(one, other))
 
     def signed(self, one: float, other: float) -> str:
@@ -113,7 +121,7 @@ class Words:
         return f"{'+' if number > 0 else ''}{self.number(number)}"
 
     def largest_difference(self, shares: Sequence[float]) -> str:
-        """How many percentage points the largest and the smallest of some shares are apart, as printed."""
+        """Format the difference of the largest and the smallest of some shares, as printed."""
         numbers = [share for share in shares if not _missing(share)]
         return self.number(share_difference(max(numbers), min(numbers))) if numbers else NOTHING
 
@@ -123,7 +131,7 @@ class Words:
         return words.format(number=self.number(plain))
 
     def decimal(self, number: float | None, digits: int = 2) -> str:
-        """So many decimals, and no minus before zero."""
+        """Format a number without a minus before zero."""
         return self.language.decimal(decimal(number, digits))
 
     def quantity(self, number: float | None) -> str:
@@ -158,7 +166,7 @@ class Words:
         return self.decimal(people, 0 if people >= 10 else 1 if people >= 1 else 2)
 
     def listed(self, names: Sequence[object], most: int = 5) -> str:
-        """Some names, and how many more there are."""
+        """List some names, and how many more there are."""
         some, more = [str(name) for name in names[:most]], len(names) - most
         if more > 0:
             return self.translate("{names} and {count} more").format(names=", ".join(some), count=more)
@@ -171,24 +179,24 @@ class Words:
         return self.language.decimal(record_number(value)) if isinstance(value, float) else str(value)
 
     def group(self, name: str) -> str:
-        """What a group is called."""
+        """Name of a group."""
         return self.translate("not known") if name == NOT_KNOWN else name
 
     def answer(self, answer: str) -> str:
-        """What an answer asks for."""
+        """Describe what an answer asks for."""
         return self.translate(_ANSWERS[Answer(answer)])
 
     def design(self, design: str) -> str:
-        """How pairs of a design come about, where that is known."""
+        """Describe how pairs of a design are chosen."""
         return self.translate(_DESIGNS.get(design, _OWN_DESIGN))
 
     def design_name(self, design: str) -> str:
-        """What a design is called; one of the study's own keeps its name."""
+        """Name of a design; one of the study's own keeps its name."""
         return self.translate(_DESIGN_NAMES[design]) if design in _DESIGN_NAMES else design
 
     def sentence(self, text: str) -> str:
-        """What another part of Fairwise says in English; what is not known here stays as it is."""
-        return translated(text, self.language)
+        """Translate a message; other text stays as it is."""
+        return str(translated(text, self.language))
 
     def coefficient(self, number: float | None) -> str:
         """A measure of agreement, with as many decimals as it takes to see whether it is above chance."""
@@ -199,19 +207,19 @@ class Words:
 
 def languages() -> tuple[str, ...]:
     """Codes of the languages that a report may be in."""
-    return languages_of("fairwise.reporting")
+    return languages_of("fairwise.results")
 
 
 def words_in(code: str) -> Words:
     """Numbers and words in one of these languages."""
-    return Words(language_of("fairwise.reporting", code))
+    return Words(language_of("fairwise.results", code))
 
 
 ENGLISH = words_in("en")
 
 
 def decimal(number: float | None, digits: int = 2) -> str:
-    """So many decimals as in English, and no minus before zero."""
+    """Format a number as in English, without a minus before zero."""
     return NOTHING if _missing(number) else _minus(f"{round(float(number), digits) + 0.0:.{digits}f}")  # type: ignore[arg-type]
 
 
@@ -222,12 +230,12 @@ def shortened(name: object, most: int) -> str:
 
 
 def printable(text: str) -> str:
-    """Without control characters, which no page and no figure may hold."""
+    """Replace control characters, which no page and no figure may hold."""
     return "".join(char if char.isprintable() else " " for char in text)
 
 
 def capitalised(text: str) -> str:
-    """With a capital to begin with, and the rest as it is."""
+    """Return the text with a capital first letter."""
     return text[:1].upper() + text[1:]
 
 
@@ -238,3 +246,108 @@ def _minus(number: str) -> str:
 
 def _missing(number: float | None) -> bool:
     return number is None or math.isnan(number)
+
+
+_NAMES = {
+    "share": marked("Wrong decisions in 100"),
+    "cost": marked("Mean cost of a decision"),
+    "squared": marked("Mean squared error"),
+    "absolute": marked("Mean error"),
+}
+
+
+class ErrorWords:
+    """Errors of one kind, in the language of a report."""
+
+    def __init__(self, measure: ErrorMeasure | None = None, words: Words = ENGLISH) -> None:
+        self.measure, self.words = measure or ErrorMeasure(), words
+        self.is_share = self.measure.is_share
+
+    @property
+    def name(self) -> str:
+        """Name of the error."""
+        return self.words.translate(_NAMES[self.measure.kind])
+
+    def error(self, error: float | None) -> str:
+        """34.5 %, or a cost with its unit."""
+        if error is None or isnan(error):
+            return NOTHING
+        if self.is_share:
+            return self.words.percent(error)
+        square = "²" if self.measure.kind == "squared" else ""
+        unit = f"\N{NO-BREAK SPACE}{self.measure.unit}{square}" if self.measure.unit else ""
+        return f"{self.words.quantity(error)}{unit}"
+
+    def short(self, error: float) -> str:
+        """Format an error beside its name: decisions in 100, or a bare number."""
+        return self.words.in_100(error) if self.is_share else self.words.quantity(error)
+
+    def interval(self, low: float | None, high: float | None) -> str:
+        """The words to follow an error whose interval is known, and none otherwise."""
+        if low is None or high is None or isnan(low) or isnan(high):
+            return ""
+        ends = {"low": self.error(low), "high": self.error(high)}
+        return self.words.translate(" (between {low} and {high})").format(**ends)
+
+    def above(self, one: float, other: float) -> str:
+        """Format the difference of two errors: percentage points, or a cost."""
+        return self.words.points_above(one, other) if self.is_share else self.error(one - other)
+
+    def change(self, change: float) -> str:
+        """Format a change of an error."""
+        return self.words.points(change) if self.is_share else self.error(change)
+
+    def signed(self, one: float, other: float) -> str:
+        """Format the difference of two errors as a bare number with its sign."""
+        if self.is_share:
+            return self.words.signed(one, other)
+        return f"{'+' if one > other else ''}{self.words.quantity(one - other)}"
+
+    def shows(self, one: float, other: float) -> Decimal | float:
+        """Return the difference of two errors as printed: above, below or equal to 0."""
+        if self.is_share:
+            return share_difference(one, other)
+        return 0.0 if self.error(one) == self.error(other) else one - other
+
+    def price(self, price: float) -> str:
+        """Format what 10 points more for a pair would save: wrong decisions in 10,000, or part of the mean cost."""
+        return self.words.price(price) if self.is_share else self.error(price / 10)
+
+
+class TreatmentWords:
+    """Words for treatment: the chance of the good outcome, points from 0 to 100, or an amount."""
+
+    def __init__(self, findings: Findings, words: Words) -> None:
+        self.labels, self.amounts, self.words = findings.labels, findings.amounts, words
+        self.is_chance = self.labels.label_values is None
+
+    @property
+    def name(self) -> str:
+        """Name of the treatment."""
+        if self.is_chance:
+            return self.words.translate("Chance of “{label}”").format(label=self.labels.treated)
+        return self.words.translate("How well treated, 0 to 100")
+
+    @property
+    def name_of_one(self) -> str:
+        """Name of what :meth:`gets` returns."""
+        return self.name if self.amounts is None else self.words.translate("Amount")
+
+    def quantity(self, amount: float) -> str:
+        """An amount with its unit."""
+        unit = "" if self.amounts is None or not self.amounts.unit else f"\N{NO-BREAK SPACE}{self.amounts.unit}"
+        return f"{self.words.quantity(amount)}{unit}"
+
+    def gets(self, treated: float) -> str:
+        """Format what one person gets."""
+        if self.amounts is not None:
+            return self.quantity(self.amounts.amount(treated))
+        return self.words.percent(treated) if self.is_chance else self.words.in_100(treated)
+
+    def differ(self, width: float) -> str:
+        """Format a difference between two people."""
+        if self.amounts is not None:
+            return self.quantity(width * (self.amounts.high - self.amounts.low))
+        if self.is_chance:
+            return self.words.points(width)
+        return self.words.translate("{points} of 100 points").format(points=self.words.number(points(width)))

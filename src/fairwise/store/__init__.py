@@ -1,4 +1,4 @@
-"""What is kept: participants, the pairs they are shown, their answers. Knows no mathematics and no pages."""
+"""Database of a study: participants, their pairs and answers. It knows no mathematics and no pages."""
 
 from fairwise.loading import require
 

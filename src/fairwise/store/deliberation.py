@@ -1,4 +1,4 @@
-"""The second round: when the first one ends, which pairs it is about, what the panel said of them, who came back."""
+"""Second round: the end of the first, the list of pairs, the answers and reasons of others, and who came back."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from fairwise.study.deliberation import MIN_OTHER_ANSWERS, disagreement, listed
 from fairwise.study.settings import Stage
 
 TwoPeople = tuple[str, str]
-"""The one whose id comes first is first."""
+"""Two people in the order of their ids."""
 
 END, OPEN = "first round ended", "second round opened"
-"""What is written down among what operators did."""
+"""Entries of the audit log."""
 
 
 class ListedPair(NamedTuple):
@@ -36,7 +36,7 @@ class ListedPair(NamedTuple):
     a: str
     b: str
     reason: str
-    """Of :class:`~fairwise.study.deliberation.Chosen`."""
+    """Value of :class:`~fairwise.study.deliberation.Chosen`."""
 
     @property
     def two(self) -> TwoPeople:
@@ -44,7 +44,7 @@ class ListedPair(NamedTuple):
 
 
 class RoundAnswer(NamedTuple):
-    """The last answer of someone in a round; two people on other sides than those of the list are swapped."""
+    """Last answer of a participant in a round, on the sides of the list."""
 
     number: int
     two: TwoPeople
@@ -55,9 +55,9 @@ class RoundAnswer(NamedTuple):
 
 
 MEASURED = appearances.c.design.in_((PairDesign.REPEAT, PairDesign.CHECK))
-"""Pairs that put nothing in force, and so are not talked about."""
+"""Condition on pairs that put nothing in force, and so are not talked about."""
 
-_SAID = LAST_OF_EACH_ROUND.with_only_columns(
+_LAST_ANSWERS = LAST_OF_EACH_ROUND.with_only_columns(
     participants.c.number,
     appearances.c.a,
     appearances.c.b,
@@ -73,24 +73,24 @@ def two_people(a: str, b: str) -> TwoPeople:
     return (a, b) if a < b else (b, a)
 
 
-def _said(connection: sa.Connection, *which: sa.ColumnElement[bool]) -> Iterator[RoundAnswer]:
-    for number, a, b, answer, turn, answer_id, why in connection.execute(_SAID.where(*which)):
-        two, said = two_people(a, b), Answer(answer)
-        yield RoundAnswer(number, two, said if two == (a, b) else said.swapped(), turn, answer_id, why)
+def _round_answers(connection: sa.Connection, *which: sa.ColumnElement[bool]) -> Iterator[RoundAnswer]:
+    for number, a, b, answer, turn, answer_id, why in connection.execute(_LAST_ANSWERS.where(*which)):
+        two, value = two_people(a, b), Answer(answer)
+        yield RoundAnswer(number, two, value if two == (a, b) else value.swapped(), turn, answer_id, why)
 
 
 # From one round to the next
 
 
 def end_first_round(connection: sa.Connection, at: datetime) -> bool:
-    """Let nobody begin or answer any more; returns whether that is new."""
+    """Let nobody begin or answer any more; return whether that is new."""
     running = (study.c.round == FIRST) & ~study.c.round_over
     ended = connection.execute(sa.update(study).where(running).values(round_over=True, round_changed_at=at))
     return bool(ended.rowcount)
 
 
 def end_when_enough(connection: sa.Connection, enough: int, at: datetime) -> None:
-    """The same once so many have finished, those not counted whom an operator left out; 0 for never."""
+    """End the first round once so many have finished, not counting excluded participants; 0 for never."""
     if not enough or standing(connection).round_over:
         return
     take_turns(connection)
@@ -101,37 +101,37 @@ def end_when_enough(connection: sa.Connection, enough: int, at: datetime) -> Non
 
 
 def first_counts(connection: sa.Connection) -> Mapping[TwoPeople, Counter[Answer]]:
-    """How often each answer was given to each pair in the first round, without those whom an operator left out."""
+    """Count each answer to each pair in the first round, without excluded participants."""
     counts: defaultdict[TwoPeople, Counter[Answer]] = defaultdict(Counter)
-    for one in _said(connection, answers.c.round == FIRST):
+    for one in _round_answers(connection, answers.c.round == FIRST):
         counts[one.two][one.answer] += 1
     return counts
 
 
 def worth_discussing(connection: sa.Connection, prices: Mapping[TwoPeople, float]) -> list[ListedPair]:
-    """By the answers of the first round: the most disputed pairs and, by a model's `prices`, the dearest, by turns.
+    """Return the most disputed pairs of the first round and the most expensive by a model's `prices`, in turns.
 
-    Left out is what fewer than four people answered, as nobody could be told what the others said.
+    Pairs with fewer than four answers are left out, as nobody may be told what the others said.
     """
     counts = first_counts(connection)
-    known = {two: answers for two, answers in sorted(counts.items()) if answers.total() > MIN_OTHER_ANSWERS}
-    disputes = {two: (disagreement(answers.values()), answers.total()) for two, answers in known.items()}
-    disputed = sorted((two for two in known if disputes[two][0] > 0), key=disputes.__getitem__, reverse=True)
-    expensive = sorted((two for two in known if prices.get(two, 0) > 0), key=prices.__getitem__, reverse=True)
+    enough = {two: answers for two, answers in sorted(counts.items()) if answers.total() > MIN_OTHER_ANSWERS}
+    disputes = {two: (disagreement(answers.values()), answers.total()) for two, answers in enough.items()}
+    disputed = sorted((two for two in enough if disputes[two][0] > 0), key=disputes.__getitem__, reverse=True)
+    expensive = sorted((two for two in enough if prices.get(two, 0) > 0), key=prices.__getitem__, reverse=True)
     return [ListedPair(rank, *two, why) for rank, (two, why) in enumerate(listed(disputed, expensive), start=1)]
 
 
 def open_second_round(
     connection: sa.Connection, at: datetime, until: datetime | None, prices: Mapping[TwoPeople, float]
 ) -> int:
-    """Fix the list of pairs and let participants come back; returns how many pairs there are.
+    """Fix the list of pairs and let participants come back; return the number of pairs.
 
-    The first round must be over, and `until` is when it ends by itself. Asked again it changes nothing.
+    The first round must be over, and `until` is when it ends by itself. Called again it changes nothing.
     """
-    stands = standing(connection, lock=True)
-    if stands.round == SECOND:
+    state = standing(connection, lock=True)
+    if state.round == SECOND:
         return len(round_list(connection))
-    if not stands.first_is_over(at, until):
+    if not state.first_is_over(at, until):
         raise NotYet
     pairs = worth_discussing(connection, prices)
     if not pairs:
@@ -142,7 +142,7 @@ def open_second_round(
 
 
 def round_list(connection: sa.Connection) -> list[ListedPair]:
-    """What the second round is about, the most important first; nothing before it was opened."""
+    """Return the pairs of the second round, the most important first; none before it was opened."""
     return [ListedPair._make(row) for row in connection.execute(sa.select(round_pairs).order_by(round_pairs.c.rank))]
 
 
@@ -150,7 +150,7 @@ def round_list(connection: sa.Connection) -> list[ListedPair]:
 
 
 def shown_again(connection: sa.Connection, token_hash: bytes, most: int) -> list[Appearance]:
-    """Of the list the first pairs that a participant answered in the first round, with all versions of the answers."""
+    """Return the first pairs of the list that a participant answered in the first round, with all versions."""
     mine = {
         two_people(pair.a, pair.b): pair
         for pair in read_appearances(
@@ -170,7 +170,7 @@ def second_round_policy(most: int) -> RoundPolicy:
 
 
 class Reason(NamedTuple):
-    """Why somebody else answered as they did."""
+    """Reason that another participant gave."""
 
     answer_id: int
     answer: Answer
@@ -179,48 +179,50 @@ class Reason(NamedTuple):
 
 @dataclass(frozen=True)
 class Opinion:
-    """What the others said about a pair in the first round; nothing at all if they are fewer than MIN_OTHER_ANSWERS."""
+    """Answers of the others to a pair in the first round; none if they are fewer than MIN_OTHER_ANSWERS."""
 
     counts: Mapping[Answer, int] | None
     reasons: Sequence[Reason] = ()
-    """Those that were released, in no order that means anything."""
+    """Released reasons, in no order that means anything."""
 
 
 def opinion(connection: sa.Connection, pair: Appearance) -> Opinion:
-    """What one participant may know of the others' answers to a pair, on the sides that it was shown on.
+    """Return what a participant may know of the others' answers to a pair, on the sides that it was shown on.
 
-    It is counted anew each time, so that nothing of someone who withdrew, or was left out, is in it.
+    It is counted each time, so that nothing of a participant who withdrew or is excluded is in it.
     """
     same = (appearances.c.a == pair.a) & (appearances.c.b == pair.b)
-    other_way = (appearances.c.a == pair.b) & (appearances.c.b == pair.a)
-    which = (same | other_way, answers.c.round == FIRST, participants.c.number != pair.number)
+    swapped_pair = (appearances.c.a == pair.b) & (appearances.c.b == pair.a)
+    which = (same | swapped_pair, answers.c.round == FIRST, participants.c.number != pair.number)
     swapped = two_people(pair.a, pair.b) != (pair.a, pair.b)
-    said = [one._replace(answer=one.answer.swapped()) if swapped else one for one in _said(connection, *which)]
-    if len(said) < MIN_OTHER_ANSWERS:
+    others = [
+        one._replace(answer=one.answer.swapped()) if swapped else one for one in _round_answers(connection, *which)
+    ]
+    if len(others) < MIN_OTHER_ANSWERS:
         return Opinion(None)
     released = set(
         connection.execute(
             sa.select(reasons.c.answer_id).where(
-                reasons.c.answer_id.in_([one.answer_id for one in said]), reasons.c.state == "released"
+                reasons.c.answer_id.in_([one.answer_id for one in others]), reasons.c.state == "released"
             )
         ).scalars()
     )
-    told = [Reason(one.answer_id, one.answer, one.why) for one in said if one.answer_id in released and one.why]
-    return Opinion(Counter(one.answer for one in said), told)
+    visible = [Reason(one.answer_id, one.answer, one.why) for one in others if one.answer_id in released and one.why]
+    return Opinion(Counter(one.answer for one in others), visible)
 
 
 # Who came back
 
 
 class Returned(NamedTuple):
-    """How the second round goes, without those whom an operator left out."""
+    """Progress of the second round, without excluded participants."""
 
     asked: int
-    """So many have a pair of the list to look at again."""
+    """Number of participants with a pair of the list."""
 
     came: int
     done: int
-    """So many answered all that they were shown."""
+    """Number of participants who answered all that they were shown."""
 
     kept: int
     changed: int
@@ -228,25 +230,25 @@ class Returned(NamedTuple):
 
 
 def returned(connection: sa.Connection, most: int) -> Returned:
-    """Who came back so far, of those who are shown at most so many pairs each."""
+    """Count participants who came back, each of whom is shown at most so many pairs."""
     ranks = {pair.two: pair.rank for pair in round_list(connection)}
     by_number: defaultdict[int, dict[int, dict[TwoPeople, Answer]]] = defaultdict(lambda: {FIRST: {}, SECOND: {}})
-    for one in _said(connection):
+    for one in _round_answers(connection):
         if one.two in ranks:
             by_number[one.number][one.round][one.two] = one.answer
     came = done = kept = changed = 0
-    for said in by_number.values():
-        mine = sorted(said[FIRST], key=ranks.__getitem__)[:most]
-        same = [said[SECOND][two] == said[FIRST][two] for two in said[SECOND]]
+    for answers_by_round in by_number.values():
+        mine = sorted(answers_by_round[FIRST], key=ranks.__getitem__)[:most]
+        same = [answers_by_round[SECOND][two] == answers_by_round[FIRST][two] for two in answers_by_round[SECOND]]
         came += bool(same)
-        done += all(two in said[SECOND] for two in mine)
+        done += all(two in answers_by_round[SECOND] for two in mine)
         kept += sum(same)
         changed += len(same) - sum(same)
     return Returned(len(by_number), came, done, kept, changed)
 
 
-def how_many_returned(connection: sa.Connection) -> int:
-    """How many came back, for a page that says nothing else about it."""
+def count_returned(connection: sa.Connection) -> int:
+    """Return how many participants came back."""
     return connection.execute(
         sa.select(sa.func.count(appearances.c.participant_id.distinct()))
         .join(answers, answers.c.appearance_id == appearances.c.id)
@@ -262,20 +264,20 @@ ACTIONS = {RELEASED: "reason released", HIDDEN: "reason hidden"}
 
 REPORTED = "reason reported"
 PARTICIPANT = Operator(0, "(a participant)", "viewer")
-"""Who reported a reason is not kept."""
+"""Operator in the audit log of a reported reason; who reported it is not stored."""
 
 
 class GivenReason(NamedTuple):
-    """A reason of the first round, with what was decided about it."""
+    """Reason of the first round, and the decision about it."""
 
     answer_id: int
     two: TwoPeople
     answer: Answer
-    """About the two in that order."""
+    """Answer about the two in that order."""
 
     text: str
     state: str | None
-    """None if nobody has decided yet; then nobody else reads it."""
+    """State of the reason; None if nobody has decided yet, and then nobody else reads it."""
 
     decided_by: str | None
     decided_at: datetime | None
@@ -287,7 +289,7 @@ class GivenReason(NamedTuple):
         return self.reported_at is not None and (self.decided_at is None or self.decided_at < self.reported_at)
 
 
-_GIVEN = (
+_REASONS = (
     LAST_OF_EACH_ROUND.with_only_columns(
         answers.c.id,
         appearances.c.a,
@@ -305,29 +307,29 @@ _GIVEN = (
 
 
 def reasons_about(connection: sa.Connection, pairs: Collection[TwoPeople]) -> list[GivenReason]:
-    """All reasons about these pairs, without those of whom an operator left out."""
-    found = []
-    for answer_id, a, b, answer, *more in connection.execute(_GIVEN):
-        two, said = two_people(a, b), Answer(answer)
+    """Return all reasons about these pairs, without those of excluded participants."""
+    about = []
+    for answer_id, a, b, answer, *more in connection.execute(_REASONS):
+        two, value = two_people(a, b), Answer(answer)
         if two in pairs:
-            found.append(GivenReason(answer_id, two, said if two == (a, b) else said.swapped(), *more))
-    return found
+            about.append(GivenReason(answer_id, two, value if two == (a, b) else value.swapped(), *more))
+    return about
 
 
 def reason_ids(connection: sa.Connection) -> list[int]:
-    """Ids of the answers that have a reason which could be released."""
-    return list(connection.execute(_GIVEN.with_only_columns(answers.c.id)).scalars())
+    """Return ids of answers with a reason that could be released."""
+    return list(connection.execute(_REASONS.with_only_columns(answers.c.id)).scalars())
 
 
 def decide_reasons(
     connection: sa.Connection, names: Mapping[int, str], state: str, operator: Operator, at: datetime
 ) -> None:
-    """Release or hide the reasons of answers; each decision is written down under the reason's keyed name.
+    """Release or hide the reasons of answers; the audit log has each decision under the reason's keyed name.
 
-    What is gone, or decided so already, is left alone.
+    A reason that is gone, or decided so already, is left alone.
     """
-    wanted = _GIVEN.where(answers.c.id.in_(names)).order_by(None).order_by(answers.c.id)
-    for row in connection.execute(wanted).all():
+    query = _REASONS.where(answers.c.id.in_(names)).order_by(None).order_by(answers.c.id)
+    for row in connection.execute(query).all():
         settled = row.decided_at is not None and (row.reported_at is None or row.reported_at <= row.decided_at)
         if row.state == state and settled:
             continue
@@ -336,10 +338,10 @@ def decide_reasons(
 
 
 def report_reason(connection: sa.Connection, answer_id: int, name: str, at: datetime) -> None:
-    """Hide a reason at once that a participant says must not be read, until an operator decides.
+    """Hide a reported reason until an operator decides.
 
-    Whoever reports it again after an operator released it tells the operators so, and it stays: else one participant
-    could keep it from all others for good.
+    Reported again after an operator released it, it stays, and the operators are told: else one participant could hide
+    it from all others for good.
     """
     # Locked, as on PostgreSQL an operator may hide it at the same moment through another process.
     reported = sa.select(reasons).where(reasons.c.answer_id == answer_id).with_for_update()
@@ -352,7 +354,7 @@ def report_reason(connection: sa.Connection, answer_id: int, name: str, at: date
 
 
 def count_reported(connection: sa.Connection) -> int:
-    """How many were reported and nobody has looked at since."""
+    """Return how many reasons were reported and nobody has looked at since."""
     unseen = reasons.c.decided_at.is_(None) | (reasons.c.decided_at < reasons.c.reported_at)
     query = sa.select(sa.func.count()).select_from(reasons).where(reasons.c.reported_at.is_not(None), unseen)
     return connection.execute(query).scalar_one()

@@ -261,12 +261,12 @@ def check_version(version: str) -> None:
             "with this one (fairwise study reopen FILE NEW_DIR)."
         )
     try:
-        is_known = (
+        can_upgrade = (
             version.isdigit() and ScriptDirectory.from_config(_alembic_config()).get_revision(version) is not None
         )
     except CommandError:
-        is_known = False
-    if not is_known:
+        can_upgrade = False
+    if not can_upgrade:
         raise InputError(
             f"The database was made by a newer Fairwise, with tables of version {version!r}: update Fairwise."
         )

@@ -1,4 +1,4 @@
-"""Erasing someone, or what a study keeps for so many days only: rows, and what the database's files still hold."""
+"""Erase participants and old data: their rows, and what the files of the database still hold of them."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ if TYPE_CHECKING:
 
 
 def counter(connection: sa.Connection, name: str) -> int:
-    """What it says; 0 if there is none yet."""
+    """Return the value of a counter; 0 if there is none yet."""
     return connection.execute(sa.select(counters.c.value).where(counters.c.name == name)).scalar_one_or_none() or 0
 
 
 def set_counter(connection: sa.Connection, name: str, value: int | sa.ColumnElement[int], first: int) -> None:
-    """Set it to a value, which may be an expression of ``counters.c.value``; or to ``first``, if there is none yet.
+    """Set a counter to a value, such as an expression of ``counters.c.value``, or to ``first`` if there is none yet.
 
-    In one statement, as two processes may come to it at once.
+    It is one statement, as two processes may run it at once.
     """
     insert = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
     row = insert(counters).values(name=name, value=first)
@@ -67,14 +67,14 @@ _DELETIONS, _CLEANED = "deletions", "deletions cleaned"
 
 
 def about(number: int) -> str:
-    """How events call a participant."""
+    """Return the name of a participant in the audit log."""
     return f"participant {number}"
 
 
 def erase(connection: sa.Connection, number: int, group_mark: Callable[[str, str], bytes]) -> bool:
-    """Delete all about a participant, also their invitation; returns whether a fit has their answers.
+    """Delete all about a participant, also their invitation; return whether a fit has their answers.
 
-    The arm of their panel's id goes as well, which `group_mark` makes the keyed hash of.
+    The arm of their panel's id is deleted too; `group_mark` returns the keyed hash of that id.
     """
     who = sa.select(participants.c.came_by, participants.c.panel_id).where(participants.c.number == number)
     for came_by, panel_id in connection.execute(who.where(participants.c.panel_id.is_not(None))):
@@ -85,9 +85,9 @@ def erase(connection: sa.Connection, number: int, group_mark: Callable[[str, str
 
 
 def delete_participant(connection: sa.Connection, which: sa.ColumnElement[bool]) -> tuple[bytes, bool]:
-    """Delete answers, texts and exclusions of someone, and their number in events; fits with them are made again.
+    """Delete a participant's answers, texts and exclusions, and their number in the audit log; restart fits with them.
 
-    Returns the hash of their token, and whether there are such fits: their files that name single answers are to be
+    Return the hash of their token, and whether there are such fits: their files that name single answers are to be
     deleted next, by :func:`~fairwise.store.fit_files.remove_leftovers`.
     """
     columns = participants.c.id, participants.c.number, participants.c.token_hash
@@ -107,21 +107,21 @@ def delete_participant(connection: sa.Connection, which: sa.ColumnElement[bool])
 
 
 def note_deletion(connection: sa.Connection) -> None:
-    """Remember, with the deletion itself, that the files still hold what was deleted."""
+    """Store, in the transaction of a deletion, that the files still hold what was deleted."""
     set_counter(connection, _DELETIONS, counters.c.value + 1, first=1)
 
 
 def needs_cleaning(connection: sa.Connection) -> bool:
-    """Whether the files may still hold something that was deleted."""
+    """Return whether the files may still hold deleted data."""
     return counter(connection, _DELETIONS) > counter(connection, _CLEANED)
 
 
 def clean_files(address: str | Path, busy_milliseconds: int | None = None) -> bool:
-    """Take what was deleted out of the files as well; returns whether that could be done now.
+    """Remove deleted data from the files; return whether that was possible now.
 
-    On SQLite the database is written anew without gaps, and the log beside it emptied. PostgreSQL frees the rows, but
-    its log, its backups and the free space of its files are not ours to empty. If it could not be done, the note of the
-    deletion stays, and whoever asks :func:`needs_cleaning` tries again. For others it waits so long.
+    SQLite's file is rewritten without gaps, and its log emptied. PostgreSQL frees the rows; its log, backups and the
+    free space of its files are not ours. If it was not possible, :func:`needs_cleaning` stays true. It waits
+    `busy_milliseconds` for others.
     """
     url = database_url(address)
     try:
@@ -162,11 +162,11 @@ def _cleaned(connection: sa.Connection, busy_milliseconds: int) -> bool:
 
 
 def forget_old(connection: sa.Connection, days: int, now: datetime) -> int:
-    """Delete what is older than so many days; returns how many rows had something to delete.
+    """Delete what is older than so many days; return how many rows had something to delete.
 
-    Days count from when someone finished, or agreed, if they did not finish; for those who never began, or withdrew,
-    from when their link was made. Who they are goes only once the study is closed: until then the same person would be
-    let in twice. Their judgments stay.
+    Days count from the end of a participant, or from their consent if they did not finish; for links of people who
+    never began, or withdrew, from their creation. Identities are deleted only once the study is closed: until then the
+    same person could take part twice. Judgments stay.
     """
     limit = now - timedelta(days=days)
     ended = sa.func.coalesce(participants.c.finished_at, participants.c.consented_at)
@@ -199,24 +199,24 @@ def forget_old(connection: sa.Connection, days: int, now: datetime) -> int:
 
 
 class Forgotten(NamedTuple):
-    """What was done."""
+    """Result of deleting old data."""
 
     rows: int
-    """So many had something to delete."""
+    """Number of rows that had something to delete."""
 
     cleaned: bool | None
-    """Whether what was deleted, now or earlier, is out of the files as well; None if there was nothing to clean."""
+    """Whether deleted data, of now or earlier, is out of the files as well; None if there was nothing to clean."""
 
     days_off: int = 0
-    """The clock is so many days ahead of when it was last believed, and so nothing old was deleted; or behind (< 0)."""
+    """Days that the clock is ahead of when it was last believed, and so nothing old was deleted; or behind (< 0)."""
 
 
 def forget_in_time(
     settings: StudySettings, store: Store, database: str | Path, *, clock_is_right: bool = False
 ) -> Forgotten:
-    """Delete what is older than the study wants, and clean the files of all that was deleted and is still in them.
+    """Delete what is older than the study allows, and clean the files of deleted data.
 
-    If the clock is far ahead nothing is deleted until the time agrees again, or somebody says that it is right.
+    If the clock is far ahead, nothing is deleted until the time agrees again, or an operator says that it is right.
     """
     now, gone = datetime.now(UTC), 0
     off = store.change_now(partial(look_at_clock, now=now, believed=clock_is_right))
@@ -237,7 +237,7 @@ def forget_in_time(
 # The machine's clock, as far as it can be believed: what is deleted by it cannot be brought back.
 
 LONGEST = timedelta(days=14)
-"""A server is seldom off for longer; a clock that has gone further since it was last looked at may be wrong."""
+"""Longest credible gap: a clock that went further since the last look may be wrong."""
 
 _SEEN, _BEHIND_SINCE = "clock seen", "clock behind since"  # in minutes since 1970
 _DAY = 24 * 60
@@ -245,16 +245,16 @@ _LONGEST = LONGEST.days * _DAY
 
 
 def days_off(connection: sa.Connection, now: datetime) -> int:
-    """By how many days the clock is ahead of the last time that was believed, or behind (< 0); 0 if that may be."""
+    """Return by how many days the clock is ahead of the last believed time, or behind (< 0); 0 if that is credible."""
     seen = counter(connection, _SEEN)
     since = _minutes(now) - seen if seen else 0
     return round(since / _DAY) if abs(since) > _LONGEST else 0
 
 
 def look_at_clock(connection: sa.Connection, now: datetime, *, believed: bool = False) -> int:
-    """The same, remembering the time if there is nothing odd about it, or an operator says that it is ``believed``.
+    """Do the same, and store the time if it is credible, or an operator says that it is right (``believed``).
 
-    What an operator says is written down among what operators did.
+    The audit log has what an operator says.
     """
     take_turns(connection)
     off, minutes = days_off(connection, now), _minutes(now)
@@ -270,7 +270,7 @@ def look_at_clock(connection: sa.Connection, now: datetime, *, believed: bool = 
 
 
 def keep_newest_time(connection: sa.Connection) -> None:
-    """If the clock was never looked at, remember the newest time that is written, before it writes another one."""
+    """If the clock was never looked at, store the newest time in the database before another one is written."""
     if not counter(connection, _SEEN):
         take_turns(connection)
         newest = _newest(connection)
@@ -279,9 +279,9 @@ def keep_newest_time(connection: sa.Connection) -> None:
 
 
 def begin_again(connection: sa.Connection, now: datetime) -> int:
-    """Believe the clock of whoever restores a study of long ago; returns by how many days it is ahead of it.
+    """Believe the clock when an old study is restored; return by how many days it is ahead of the study.
 
-    What it deletes too early is still in the file from which it was restored. A clock behind it is not believed.
+    What is deleted too early is still in the file from which it was restored. A clock behind is not believed.
     """
     keep_newest_time(connection)
     ahead = max(days_off(connection, now), 0)
@@ -290,7 +290,7 @@ def begin_again(connection: sa.Connection, now: datetime) -> int:
 
 
 def in_words(off: int) -> str:
-    """To be said after what the clock says.
+    """Return the words that follow the clock's time.
 
     >>> in_words(-90)
     ', 90 days behind the last time that is written here'
@@ -299,7 +299,7 @@ def in_words(off: int) -> str:
 
 
 def _goes_on(connection: sa.Connection, minutes: int) -> bool:
-    """Whether a clock that is behind has been going on like that for long enough."""
+    """Return whether a clock has been behind for long enough to be believed."""
     since = counter(connection, _BEHIND_SINCE)
     if not since or minutes < since:
         set_counter(connection, _BEHIND_SINCE, minutes, minutes)
@@ -308,7 +308,7 @@ def _goes_on(connection: sa.Connection, minutes: int) -> bool:
 
 
 def _newest(connection: sa.Connection) -> int:
-    """In minutes since 1970; 0 if nothing was written yet."""
+    """Return the newest time in the database in minutes since 1970; 0 if there is none."""
     columns = [column for table in metadata.sorted_tables for column in table.c if isinstance(column.type, Moment)]
     found = [connection.execute(sa.select(sa.func.max(column))).scalar_one() for column in columns]
     return max((_minutes(moment) for moment in found if moment is not None), default=0)

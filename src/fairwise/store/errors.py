@@ -1,12 +1,12 @@
-"""What can be wrong with something that was asked of the store; none of it says anything about other participants."""
+"""Refusals of the store. None of them reveals anything about other participants."""
 
 
 class StoreProblem(Exception):
-    """Nothing was changed."""
+    """Refusal of a change or query; nothing was changed."""
 
 
 class Unknown(StoreProblem):
-    """There is no such participant or pair, or it is not theirs."""
+    """No such participant or pair exists, or it is not theirs."""
 
 
 class AlreadyFinished(StoreProblem):
@@ -14,7 +14,7 @@ class AlreadyFinished(StoreProblem):
 
 
 class ChangedTooOften(StoreProblem):
-    """A pair was answered as often as it can be; the last answer stands."""
+    """A pair was answered too often; the last answer stands."""
 
 
 class NotYet(StoreProblem):
@@ -22,23 +22,23 @@ class NotYet(StoreProblem):
 
 
 class NotShownAgain(NotYet):
-    """After all pairs, only those that are shown once more can be answered anew."""
+    """Only pairs that are shown again can be answered now."""
 
 
 class Full(StoreProblem):
-    """As many take part as may."""
+    """All places are taken."""
 
 
 class TakesPartAlready(StoreProblem):
-    """Someone began under this id of a panel before."""
+    """A participant has this id of a panel."""
 
 
 class Withdrew(StoreProblem):
-    """Someone with this id of a panel took part, and withdrew."""
+    """A participant with this id of a panel withdrew."""
 
 
 class NotListed(StoreProblem):
-    """Only ids of a panel that an operator listed may begin, and this is none of them."""
+    """The operator's list does not have this id of a panel."""
 
 
 class NotInvited(StoreProblem):
@@ -46,19 +46,19 @@ class NotInvited(StoreProblem):
 
 
 class NameTaken(StoreProblem):
-    """There is an account of this name."""
+    """An account has this name."""
 
 
 class NotLoggedIn(StoreProblem):
-    """The session of whoever asked has ended, or their account was removed."""
+    """The session has ended, or the account was removed."""
 
 
 class NotAllowed(StoreProblem):
-    """It needs an owner's account."""
+    """The change needs an owner's account."""
 
 
 class LastOwner(StoreProblem):
-    """Without this account nobody could change anything any more."""
+    """The account is the last one that can change anything."""
 
 
 class NotOpen(StoreProblem):
@@ -70,11 +70,11 @@ class RoundOver(StoreProblem):
 
 
 class NothingToDiscuss(StoreProblem):
-    """No pair is disputed or dear that enough people answered."""
+    """No pair with enough answers is disputed or expensive."""
 
 
 class NotUnderWay(StoreProblem):
-    """A run of a job that is over, or void since somebody whose answers it has withdrew."""
+    """The run of the job is over, or void after a withdrawal."""
 
 
 class StoreUnavailable(StoreProblem):

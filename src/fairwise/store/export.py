@@ -1,4 +1,4 @@
-"""What people said, as a table of judgments; and what they wrote."""
+"""Export answers as a table of judgments, what is known of the judges, and what they wrote."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ _COLUMNS = ["judge", "a", "b", "answer", "round", "design", "seconds", "answered
 _JUDGES = ["judge", "relation", "came_by", "room", "language", "check_tries", SIMULATED, "arm", "block"]
 
 EXCLUDED = "excluded"
-"""The column that marks excluded people, where they are wanted: yes or no."""
+"""Column that marks excluded people: yes or no."""
 
 _YES_NO = {True: "yes", False: "no"}
 
 
 def judge_name(number: int) -> str:
-    """Who answered: a number, and nothing about them."""
+    """Return the name of a participant in exports, which says nothing about them."""
     return f"p{number:05d}"
 
 
 def judgments(connection: sa.Connection, *, finished_only: bool = False, with_excluded: bool = False) -> Judgments:
-    """The last answer of each round to every pair that has one; the second is that of a second look, or of talking.
+    """Return the last answer of each round to every pair; round 2 is a second look, or follows a discussion.
 
-    Who was excluded is left out, or else marked.
+    Excluded participants are left out, or marked.
     """
     query = LAST_OF_EACH_ROUND.with_only_columns(
         participants.c.number,
@@ -74,7 +74,7 @@ def judges(
     finished_only: bool = False,
     with_excluded: bool = False,
 ) -> pd.DataFrame:
-    """What is known about those who answered: their relation to the decision, how they came, their language, their arm.
+    """Return what is known about participants who answered: relation, recruitment, language and arm.
 
     So is what they answered to the study's own questions, in columns ``question_NAME``, but for what they wrote. With
     the study's `settings` there are also the ``block`` in which each was assigned, as comparisons of arms need it, and
@@ -117,7 +117,7 @@ def judges(
 
 
 def judges_to_write(table: pd.DataFrame) -> pd.DataFrame:
-    """The same for a file: no spreadsheet finds a formula in a room's name or in the options of a question."""
+    """Prepare the table for a file: no spreadsheet finds a formula in a room's name or an option of a question."""
     words = [name for name in table if name == "room" or str(name).startswith(QUESTION_PREFIX)]
     return table.assign(**{str(name): table[name].map(_defused_words, na_action="ignore") for name in words})
 
@@ -127,9 +127,9 @@ def _defused_words(cell: str) -> str:
 
 
 def who_answered(*, finished_only: bool = False, with_simulated: bool = True) -> Query:
-    """Id and number of those whose answers are among the judgments, to be asked of the database.
+    """Return the query for ids and numbers of participants whose answers are among the judgments.
 
-    Simulated ones may be left out as long as there are real ones.
+    Simulated participants may be left out as long as there are real ones.
     """
     query = sa.select(participants.c.id, participants.c.number).where(HAS_ANSWERED)
     query = _of(query, finished_only=finished_only, with_excluded=False)
@@ -140,7 +140,7 @@ def who_answered(*, finished_only: bool = False, with_simulated: bool = True) ->
 
 
 def texts(connection: sa.Connection, *, finished_only: bool = False, with_excluded: bool = False) -> pd.DataFrame:
-    """What people wrote: the reason of each answer, to the study's own questions, and to the closing ones.
+    """Return what people wrote: reasons of answers, answers to the study's own questions, and closing answers.
 
     One row per text that is not empty; of an answer that was given in two rounds, the reason of each.
     """
@@ -175,7 +175,7 @@ def texts(connection: sa.Connection, *, finished_only: bool = False, with_exclud
 def _rows(
     connection: sa.Connection, query: Query, *, finished_only: bool, with_excluded: bool
 ) -> Iterator[tuple[Any, ...]]:
-    """With the judge in the place of a participant's number and, last, whether they are excluded."""
+    """Yield rows with the judge's name instead of their number and, last, whether they are excluded."""
     query = _of(query.add_columns(IS_EXCLUDED), finished_only=finished_only, with_excluded=with_excluded)
     for number, *cells, excluded in connection.execute(query):
         yield judge_name(number), *cells, _YES_NO[bool(excluded)]
@@ -192,9 +192,9 @@ def _table(rows: Iterable[tuple[Any, ...]], columns: list[str], with_excluded: b
 
 
 def defused(text: str) -> str:
-    """A text in which no spreadsheet finds a formula: whatever looks like one has a ' before it.
+    """Return a text in which no spreadsheet finds a formula: whatever looks like one gets a ' before it.
 
-    So has every ' that stands in such a place, so that :func:`as_written` knows which were there before.
+    So does every ' in such a place, so that :func:`as_written` knows which were there before.
 
     >>> defused("=1+1"), defused("- nothing"), defused("'quoted'"), defused("a = b"), defused("one; =2")
     ("'=1+1", "'- nothing", "''quoted'", 'a = b', "one;' =2")
@@ -203,7 +203,7 @@ def defused(text: str) -> str:
 
 
 def as_written(cell: str) -> str:
-    """The text that :func:`defused` made a cell of.
+    """Return the text that :func:`defused` made a cell of.
 
     >>> as_written("'=1+1"), as_written("one;' =2")
     ('=1+1', 'one; =2')
@@ -213,7 +213,7 @@ def as_written(cell: str) -> str:
 
 @dataclass(frozen=True)
 class ParticipantCounts:
-    """How many take part, and in which study."""
+    """Numbers of participants of a study."""
 
     started: int
     finished: int
@@ -224,7 +224,7 @@ class ParticipantCounts:
 
 
 def participant_counts(connection: sa.Connection) -> ParticipantCounts:
-    """Those who withdrew are not among them."""
+    """Count participants; those who withdrew are not among them."""
     excluded = sa.func.coalesce(sa.func.sum(sa.case((IS_EXCLUDED, 1), else_=0)), 0)
     program = participants.c.simulated
     counts = sa.select(
@@ -240,13 +240,13 @@ def participant_counts(connection: sa.Connection) -> ParticipantCounts:
 
 
 def simulated_count(connection: sa.Connection) -> int:
-    """How many participants are programs."""
+    """Return how many participants are simulated."""
     counted = sa.select(sa.func.count()).select_from(participants).where(participants.c.simulated)
     return connection.execute(counted).scalar_one()
 
 
 def has_real_people(connection: sa.Connection) -> bool:
-    """Whether anyone has answered who is not a program."""
+    """Return whether a real person has answered."""
     query = sa.select(participants.c.id).where(HAS_ANSWERED, ~participants.c.simulated)
     return connection.execute(query.limit(1)).first() is not None
 
@@ -256,16 +256,16 @@ def has_real_people(connection: sa.Connection) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class SecondRound:
-    """What is known of a second round besides its answers."""
+    """Data of a second round besides its answers."""
 
     arms: pd.DataFrame
-    """By judge: ``arm`` and ``block``; without columns where a study has no arms."""
+    """Columns ``arm`` and ``block`` by judge; no columns where a study has no arms."""
 
     reasons: pd.DataFrame | None
-    """Columns a, b and answer: a line for each reason shown; None of rooms that talk, where people say them aloud."""
+    """Columns a, b and answer, a row for each reason shown; None of rooms that talk, where people say them aloud."""
 
     control: str | None
-    """The arm that is shown no reasons, if it is one alone."""
+    """Arm that is shown no reasons, if it is the only one."""
 
     @property
     def in_rooms(self) -> bool:
@@ -274,15 +274,15 @@ class SecondRound:
 
 
 def silent_arm(arms: Sequence[Arm]) -> str | None:
-    """The arm that is shown no reasons in a second round; None where there is none, or more than one."""
+    """Return the arm that is shown no reasons in a second round; None where there is none, or more than one."""
     silent = [arm.name for arm in arms if not arm.reasons]
     return silent[0] if len(silent) == 1 else None
 
 
 def finished_second_round(connection: sa.Connection, arms: Sequence[Arm], *, rooms: bool = False) -> SecondRound | None:
-    """The second round of a study that is closed, else None: whoever looks earlier could end it when it suits them.
+    """Return the second round of a closed study, else None: who looks earlier could end it when it suits them.
 
-    Where `rooms` talk, that is what people answered again in them.
+    Where `rooms` talk, it consists of what people answered again in them.
     """
     stands = standing(connection)
     reasons = None if rooms else shown_reasons(connection)
@@ -302,13 +302,13 @@ def _has_second_answers(connection: sa.Connection) -> bool:
 
 
 def arm_blocks(connection: sa.Connection, arms: Sequence[Arm]) -> dict[str, int]:
-    """In which block of the arms' order each was assigned who has an arm, by judge."""
+    """Return the block of the arms' order in which each judge was assigned."""
     query = sa.select(participants.c.number, participants.c.arm_turn).where(participants.c.arm_turn.is_not(None))
     return {judge_name(number): turn // block_size(arms) for number, turn in connection.execute(query)}
 
 
 def shown_reasons(connection: sa.Connection) -> pd.DataFrame | None:
-    """The reasons that a second round shows, a line each: a, b and the answer it is for; None before there is one."""
+    """Return the reasons that a second round shows, with columns a, b and answer; None before there is one."""
     pairs = {pair.two for pair in round_list(connection)}
     if not pairs:
         return None

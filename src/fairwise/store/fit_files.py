@@ -14,14 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from fairwise.languages import SOURCE
-from fairwise.store.fit_results import (
-    EffectsFound,
-    FrontierPoint,
-    InfluenceFound,
-    ModelWords,
-    Summary,
-    best_trade_offs,
-)
+from fairwise.results.effects import Effects
+from fairwise.results.fits import FitSummary, Frontier, FrontierPoint, JudgeInfluence, ModelRuleTexts, best_trade_offs
 from fairwise.store.jobs import Job
 from fairwise.tables.files import read_parquet
 
@@ -84,14 +78,14 @@ class Fitted:
     """The files of a fit that is done."""
 
     folder: Path
-    summary: Summary
+    summary: FitSummary
 
     @classmethod
     def of(cls, study: Path, job_id: int) -> Fitted | None:
         """Return what a fit left, or None if it left nothing, or nothing any more."""
         folder = job_folder(study, job_id)
         content = _read(folder / SUMMARY)
-        return None if content is None else cls(folder, Summary.from_json(content))
+        return None if content is None else cls(folder, FitSummary.from_json(content))
 
     @property
     def frontier(self) -> list[FrontierPoint]:
@@ -99,29 +93,29 @@ class Fitted:
 
         A point that another one beats on both numbers that pages print is not on offer.
         """
-        content = _read(self.folder / FRONTIER) or {"points": []}
-        points = [FrontierPoint.from_json(point) for point in content["points"]]
+        points = Frontier.from_json(_read(self.folder / FRONTIER) or {"points": []}).points
         own_first = sorted(points, key=lambda point: (not point.own, point.eta))
         best = best_trade_offs(own_first, of_amounts=not isnan(self.summary.certificate.mean_error))
         return sorted((point for point in points if point.own or point in best), key=lambda point: point.eta)
 
-    def rules(self, language: str = SOURCE) -> ModelWords | None:
-        """The model in words, English where there are none of this language; None if the fit left none."""
+    def rules(self, language: str = SOURCE) -> ModelRuleTexts | None:
+        """Return the rules in a language, or in English; None if the fit left none."""
         content = _read(self.folder / RULES)
         if content is None:
             return None
-        return ModelWords.from_json(content.get("languages", {}).get(language, content), self.summary)
+        return ModelRuleTexts.from_json(content.get("languages", {}).get(language, content))
 
     @property
-    def influence(self) -> InfluenceFound | None:
+    def influence(self) -> JudgeInfluence | None:
         """What each participant changes; None where that was not asked for, or there are too many of them."""
         content = _read(self.folder / INFLUENCE)
-        return None if content is None else InfluenceFound.from_json(content)
+        return None if content is None else JudgeInfluence.from_json(content)
 
-    def effects(self, language: str = SOURCE) -> EffectsFound | None:
-        """What talking did; None if the fit tells nothing of it."""
-        file = self.file(EFFECTS)
-        return None if file is None else EffectsFound.from_json(json.loads(file.read_text("utf-8")), language)
+    @property
+    def effects(self) -> Effects | None:
+        """Effects of the second round; None if there was none."""
+        content = _read(self.folder / EFFECTS)
+        return None if content is None else Effects.from_json(content)
 
     @property
     def own_place(self) -> int | None:

@@ -1,4 +1,4 @@
-"""What a server does beside answering: deleting what is due, and the files that nobody may find any more."""
+"""Housekeeping of a server: delete data that is due, and files that nobody may find any more."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from fairwise.study.folder import StudyFolder
 SECONDS_BETWEEN = 3600.0
 LEAST_SECONDS = 5.0
 LARGEST_SHARE = 0.01
-"""Of the time that this may take. SQLite's file is written anew after somebody withdrew, and meanwhile nobody's answer
-can be saved: of strangers who come and withdraw in a loop, each would hold up everyone."""
+"""Largest share of time for housekeeping. While SQLite's file is rewritten after a withdrawal, no answer can be saved:
+strangers who come and withdraw in a loop would hold up everyone."""
 
 _LAST_MILLISECONDS = 1000
 _log = logging.getLogger("fairwise")
 
 
 def tidy_fits(study: Path, store: Store) -> None:
-    """Delete files of fits that nobody will use; none of them ends meanwhile."""
+    """Delete files of fits that nobody will use. No fit ends meanwhile."""
     store.change_now(lambda connection: fit_files.remove_leftovers(study, all_jobs(connection, locked=True)))
 
 
 class Housekeeper:
-    """Works when a server starts, every hour, and when it is woken since something was deleted."""
+    """Works when a server starts, every hour, and after a deletion."""
 
     def __init__(self, study: Callable[[], StudyFolder | None], store: Store, database: str | Path) -> None:
         self._study, self._store, self._database = study, store, database
@@ -41,15 +41,15 @@ class Housekeeper:
         self._at_work = threading.Lock()
 
     def wake(self) -> None:
-        """Take what was just deleted out of the files: at once, or as soon as it may take that time again.
+        """Remove deleted data from the files: now, or as soon as the share of time allows.
 
-        That it is to be done is noted in the database, and so it is done also if the server ends before.
+        The database knows that it is due, so it is done even if the server ends before.
         """
         self._woken.set()
 
     @asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
-        """While the block lasts, and once more at its end."""
+        """Work while the block lasts, and once more at its end."""
         work = asyncio.create_task(self._run())
         try:
             yield
@@ -81,9 +81,9 @@ class Housekeeper:
                 forget_in_time(study.settings, self._store, self._database)
 
     def _end(self) -> None:
-        """Clean the files before the server is gone, if that is still to be done and nobody is in the way.
+        """Clean the files before the server ends, if that is due and nobody is in the way.
 
-        A task that is cancelled leaves its thread at work, and the store is closed after this.
+        The thread of a cancelled task goes on, and the store is closed after this.
         """
         with self._at_work, suppress(StoreUnavailable):
             if self._store.read_now(needs_cleaning):

@@ -1,4 +1,4 @@
-"""What is told in the log: of which study, and once a minute and kind what failed or strangers cause."""
+"""Log lines name their study; what strangers can cause, and failed writes, are logged once a minute and kind."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from fairwise.store.errors import StoreUnavailable
 
 SECONDS_BETWEEN = 60.0
 MOST_KINDS = 50
-"""Told apart within a minute; all others are one kind."""
+"""Largest number of kinds within a minute; all others are one kind."""
 
 _LONGEST_KIND = 200
 _log = logging.getLogger("fairwise")
 _RECENT_SECONDS = 5.0
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
-"""Numbers of errors that say that a disk is full."""
+"""Error numbers of a full disk."""
 _FULL = ("SQLITE_FULL", "DiskFull", *(errno.errorcode[number] for number in NO_ROOM))
 _WHAT_HELPS = " Make room on its disk; no restart is needed."
 P = ParamSpec("P")
@@ -35,13 +35,13 @@ _study: ContextVar[str] = ContextVar("study", default="")
 
 
 class OnceAMinute:
-    """Kinds of things, when each was last told, and how many were not told since."""
+    """When each kind of event was last logged, and how many were dropped since."""
 
     def __init__(self) -> None:
         self._last_logged: dict[Hashable, tuple[float, int]] = {}
 
     def add(self, kind: Hashable) -> int | None:
-        """How many of a kind were kept back if it is to be told now, else None."""
+        """Return how many of a kind were dropped if it is to be logged now, else None."""
         now = monotonic()
         if kind not in self._last_logged and len(self._last_logged) >= MOST_KINDS:
             recent = {other: last for other, last in self._last_logged.items() if now - last[0] < SECONDS_BETWEEN}
@@ -60,7 +60,7 @@ def since_then(more: int) -> str:
 
 
 class LogLimit:
-    """A filter for loggers: a kind is what stands in the code, whatever is filled in, and where an error was raised."""
+    """Filter for loggers. A kind is the template of the message, and the line that raised the error."""
 
     def __init__(self) -> None:
         self._limit = OnceAMinute()
@@ -73,9 +73,9 @@ class LogLimit:
 
 
 def limit_log() -> None:
-    """From now on strangers fill no log of this process.
+    """Keep strangers from filling the log of this process.
 
-    They can make the server complain about every request; and whatever fails in one, fails as often as they like.
+    They can make every request fail, as often as they like.
     """
     limit = LogLimit()
     for name in ("uvicorn.error", "asyncio"):
@@ -92,12 +92,12 @@ def _kind_of(record: logging.LogRecord) -> tuple[object, ...]:
 
 
 class FailedWrites:
-    """Of one process, about one place that is written to."""
+    """Failed writes of one process to one place."""
 
     def __init__(self, place: str) -> None:
         """`place`: what could not be written to, for the log."""
         self.counts: Counter[str] = Counter()
-        """How many there were of each kind."""
+        """Number of failures of each kind."""
 
         self._place = place
         self._limit = OnceAMinute()
@@ -105,11 +105,11 @@ class FailedWrites:
 
     @property
     def are_recent(self) -> bool:
-        """Whether one failed in the last seconds, by no fault of what was to be written."""
+        """Whether a write failed in the last seconds, for no fault of its content."""
         return self._last is not None and monotonic() - self._last < _RECENT_SECONDS
 
     def add(self, error: Exception) -> None:
-        """Note a failure; the log names its kind and what the database said, and nothing of what was to be written."""
+        """Count a failure; the log names its kind and the database's message, and nothing of what was to be written."""
         kind, reason = _kind(error), _reason(error)
         self.counts[kind] += 1
         if not isinstance(error, (DataError, ProgrammingError)):  # whoever sends such a thing makes nothing unready
@@ -121,7 +121,7 @@ class FailedWrites:
 
 
 def _kind(error: Exception) -> str:
-    """SQLite's or the system's name of it, or the class of psycopg, or ours."""
+    """Return SQLite's or the system's name of an error, or its class."""
     cause = _cause(error)
     if isinstance(cause, OSError) and cause.errno is not None:
         return errno.errorcode.get(cause.errno, "OSError")
@@ -131,7 +131,7 @@ def _kind(error: Exception) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """Its first line: what comes after may be what was to be written."""
+    """Return the first line of an error: the rest may contain what was to be written."""
     cause = _cause(error)
     message = getattr(getattr(cause, "diag", None), "message_primary", None) or getattr(cause, "strerror", None)
     return str(message or cause).partition("\n")[0]
@@ -143,7 +143,7 @@ def _cause(error: Exception) -> BaseException:
 
 @contextmanager
 def log_lines_of(name: str) -> Iterator[None]:
-    """Whatever is logged in the block, and in tasks and threads that begin there, names this study."""
+    """Name this study in log lines of the block, and of tasks and threads that begin there."""
     before = _study.set(name)
     try:
         yield
@@ -152,12 +152,12 @@ def log_lines_of(name: str) -> Iterator[None]:
 
 
 def with_log_lines(work: Callable[P, T]) -> Callable[P, T]:
-    """For a thread, which knows nothing of who started it."""
+    """Let a thread log as the code that started it does."""
     return partial(copy_context().run, work)
 
 
 def name_studies(*loggers: str) -> None:
-    """From now on lines of these loggers begin with the name of the study they are about, if it is one of several."""
+    """Let lines of these loggers begin with the name of their study, if it is one of several."""
     for logger in loggers:
         logging.getLogger(logger).addFilter(_named)
 

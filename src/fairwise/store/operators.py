@@ -1,6 +1,6 @@
-"""Operators: their accounts, the sessions in which they are known, and what they did.
+"""Operators: accounts, sessions, and the audit log of their changes.
 
-Every change of theirs leaves an event, by whom and when: these are the trail.
+Every change leaves an event with its time and operator.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from fairwise.store.errors import LastOwner, NameTaken, NotAllowed, NotLoggedIn
 from fairwise.store.schema import events, operators, sessions
 
 LONGEST = timedelta(hours=12)
-"""After so long one must log in again, whatever one does."""
+"""Longest session."""
 
 IDLE = timedelta(hours=1)
-"""After so long without a page, too."""
+"""Longest time between two pages of a session."""
 
 LONGEST_NAME = 100
 
@@ -28,7 +28,7 @@ _TURNS = 0x6F776E65  # any number will do, as long as it is always the same, and
 
 @dataclass(frozen=True)
 class Operator:
-    """Someone who is logged in."""
+    """Account of an operator."""
 
     id: int
     name: str
@@ -40,24 +40,24 @@ class Operator:
 
 
 COMMAND_LINE = Operator(0, "(command line)", "owner")
-"""Whoever may read the study's folder, and so may do everything."""
+"""Operator of commands. Who can read the study's folder may do everything."""
 
 CLOCK_BELIEVED = "clock said to be right"
-"""What the command line does beside making accounts."""
+"""Entry of the audit log that needs no account."""
 
 
 def authorised(connection: sa.Connection, token_hash: bytes, role: str, at: datetime) -> Operator:
-    """Who has this token, if they may do at this moment what needs this role; until the commit that stays so.
+    """Return the operator with this token if they have the role now; until the commit that stays so.
 
-    Every change that an operator makes begins with this, in the same transaction: what was true when the request began
-    may have changed while its body was on its way, or while another process made another change.
+    Every change by an operator begins with this, in the same transaction: rights may have changed since the request
+    began, or by another process.
     """
     take_turns(connection)
     return check_role(operator_of(connection, token_hash, at), role)
 
 
 def check_role(operator: Operator | None, role: str) -> Operator:
-    """Refuse those who are not logged in, and viewers what is for owners."""
+    """Refuse a session that has ended, and viewers what needs an owner."""
     if operator is None:
         raise NotLoggedIn
     if role == "owner" and not operator.is_owner:
@@ -66,53 +66,51 @@ def check_role(operator: Operator | None, role: str) -> Operator:
 
 
 def take_turns(connection: sa.Connection) -> None:
-    """Let changes of accounts and changes by operators be made one after the other, also by several processes.
+    """Make changes of accounts and by operators wait for each other, also between processes.
 
-    On SQLite every transaction that writes does so anyway.
+    On SQLite every writing transaction does so anyway.
     """
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_TURNS})")
 
 
 def add_operator(connection: sa.Connection, name: str, password_hash: str, role: str, at: datetime) -> int:
-    """Make an account and return its id; a name that is there already, in whatever letters, is refused."""
+    """Create an account; return its id. A name that exists, in any case of its letters, is refused."""
     if credentials(connection, name) is not None or same_letters(name) == COMMAND_LINE.name:
         raise NameTaken
     values = {"name": name, "password_hash": password_hash, "role": role, "made_at": at}
-    made = connection.execute(sa.insert(operators), values).inserted_primary_key
-    assert made is not None
-    return int(made[0])
+    return int(connection.execute(sa.insert(operators).returning(operators.c.id), values).scalar_one())
 
 
 def add_first_owner(connection: sa.Connection, name: str, password_hash: str, at: datetime) -> int | None:
-    """Make the account of the first owner and write it down, unless there was one before, whatever became of it."""
+    """Create the account of the first owner, unless there ever was an account."""
     take_turns(connection)
     if was_set_up(connection):
         return None
-    made = add_operator(connection, name, password_hash, "owner", at)
-    note(connection, Operator(made, name, "owner"), "first account made", name, at)
-    return made
+    operator_id = add_operator(connection, name, password_hash, "owner", at)
+    note(connection, Operator(operator_id, name, "owner"), "first account made", name, at)
+    return operator_id
 
 
 def was_set_up(connection: sa.Connection) -> bool:
-    """Whether there is or ever was an account: before that operators have done nothing."""
+    """Return whether there is or ever was an account."""
     done = sa.select(events.c.id).where(events.c.action != CLOCK_BELIEVED)  # which needs no account
     return any(connection.execute(query.limit(1)).first() for query in (sa.select(operators.c.id), done))
 
 
 def all_operators(connection: sa.Connection) -> list[Operator]:
-    """Every account."""
+    """Return every account."""
     rows = connection.execute(sa.select(operators.c.id, operators.c.name, operators.c.role).order_by(operators.c.id))
     return [Operator(*row) for row in rows]
 
 
 def has_owner(connection: sa.Connection) -> bool:
-    """Whether anyone could log in and change something."""
+    """Return whether any account can change something."""
     return connection.execute(sa.select(operators.c.id).where(operators.c.role == "owner")).first() is not None
 
 
 def remove_operator(connection: sa.Connection, operator_id: int) -> None:
-    """Delete an account and end its sessions, unless nobody could change anything after that."""
+    """Delete an account and its sessions, unless it is the last owner's."""
     take_turns(connection)
     had_owner = has_owner(connection)
     connection.execute(sa.delete(operators).where(operators.c.id == operator_id))
@@ -121,7 +119,7 @@ def remove_operator(connection: sa.Connection, operator_id: int) -> None:
 
 
 def change_password(connection: sa.Connection, operator_id: int, before: str, after: str) -> bool:
-    """Keep another password and end every session of this account, if its password is still the one before."""
+    """Change a password and end every session of the account, if its password is still the one before."""
     take_turns(connection)
     same = (operators.c.id == operator_id) & (operators.c.password_hash == before)
     if not connection.execute(sa.update(operators).where(same).values(password_hash=after)).rowcount:
@@ -131,20 +129,20 @@ def change_password(connection: sa.Connection, operator_id: int, before: str, af
 
 
 def credentials(connection: sa.Connection, name: str) -> tuple[int, str] | None:
-    """Id and hash of the password of the account of this name."""
+    """Return id and password hash of the account with this name."""
     rows = connection.execute(sa.select(operators.c.id, operators.c.name, operators.c.password_hash).order_by("id"))
     letters = same_letters(name)
     return next(((row.id, row.password_hash) for row in rows if same_letters(row.name) == letters), None)
 
 
 def password_hash_of(connection: sa.Connection, operator_id: int) -> str | None:
-    """Hash of the password of an account; None if there is no such account."""
+    """Return the password hash of an account; None if there is no such account."""
     query = sa.select(operators.c.password_hash).where(operators.c.id == operator_id)
     return connection.execute(query).scalar_one_or_none()
 
 
 def same_letters(name: str) -> str:
-    """A name however it is typed, to be compared or counted.
+    """Return a name in a form that does not depend on how it was typed.
 
     Compared here, as SQLite knows the case of English letters only.
 
@@ -157,9 +155,9 @@ def same_letters(name: str) -> str:
 def begin_session(
     connection: sa.Connection, operator_id: int, password_hash: str, token_hash: bytes, at: datetime
 ) -> bool:
-    """Know whoever has this token from now on, if the password that they gave is still that of the account.
+    """Begin a session with this token, if the password that was checked is still that of the account.
 
-    Sessions that have ended are forgotten.
+    Sessions that have ended are deleted.
     """
     take_turns(connection)
     if password_hash_of(connection, operator_id) != password_hash:
@@ -171,7 +169,7 @@ def begin_session(
 
 
 def operator_of(connection: sa.Connection, token_hash: bytes, at: datetime) -> Operator | None:
-    """Who has this token, if their session has not ended."""
+    """Return the operator with this token, if their session has not ended."""
     row = connection.execute(
         sa.select(operators.c.id, operators.c.name, operators.c.role)
         .join(sessions, sessions.c.operator_id == operators.c.id)
@@ -181,7 +179,7 @@ def operator_of(connection: sa.Connection, token_hash: bytes, at: datetime) -> O
 
 
 def use_session(connection: sa.Connection, token_hash: bytes, at: datetime) -> None:
-    """The operator is still there."""
+    """Extend a session."""
     connection.execute(sa.update(sessions).where(sessions.c.token_hash == token_hash).values(used_at=at))
 
 
@@ -190,7 +188,7 @@ def end_session(connection: sa.Connection, token_hash: bytes) -> None:
 
 
 def note(connection: sa.Connection, operator: Operator, action: str, about: str, at: datetime) -> None:
-    """Write down what an operator did."""
+    """Add an entry to the audit log."""
     connection.execute(sa.insert(events), {"at": at, "operator": operator.name, "action": action, "about": about})
 
 
@@ -199,7 +197,7 @@ def _ended(at: datetime) -> sa.ColumnElement[bool]:
 
 
 class Event(NamedTuple):
-    """One thing that was done."""
+    """Entry of the audit log."""
 
     at: datetime
     operator: str
@@ -209,43 +207,43 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True)
 class TrailFilter:
-    """Which events; whatever is left empty leaves nothing out."""
+    """Filter of the audit log. Empty fields match everything."""
 
     operator: str = ""
     action: str = ""
     since: date | None = None
     until: date | None = None
-    """Both days are included, in UTC."""
+    """Last day, in UTC; both days are included."""
 
     @property
     def condition(self) -> sa.ColumnElement[bool]:
-        wanted = [events.c[name] == value for name in ("operator", "action") if (value := getattr(self, name))]
+        conditions = [events.c[name] == value for name in ("operator", "action") if (value := getattr(self, name))]
         if self.since is not None:
-            wanted.append(events.c.at >= _midnight(self.since))
+            conditions.append(events.c.at >= _midnight(self.since))
         if self.until is not None:
-            wanted.append(events.c.at < _midnight(self.until + timedelta(days=1)))
-        return sa.and_(sa.true(), *wanted)
+            conditions.append(events.c.at < _midnight(self.until + timedelta(days=1)))
+        return sa.and_(sa.true(), *conditions)
 
 
 def trail(connection: sa.Connection, which: TrailFilter, *, first: int = 0, most: int | None = None) -> list[Event]:
-    """What was done, the newest first: all of it, or so many after the `first` ones."""
+    """Return entries of the audit log, the newest first: all of them, or `most` after the `first` ones."""
     columns = (events.c.at, events.c.operator, events.c.action, events.c.about)
     query = sa.select(*columns).where(which.condition).order_by(events.c.id.desc()).offset(first)
     return [Event._make(row) for row in connection.execute(query if most is None else query.limit(most))]
 
 
 def count_events(connection: sa.Connection, which: TrailFilter) -> int:
-    """How many events there are of this kind."""
+    """Return the number of matching entries."""
     return connection.execute(sa.select(sa.func.count()).select_from(events).where(which.condition)).scalar_one()
 
 
 def event_values(connection: sa.Connection, column: str) -> list[str]:
-    """Everyone who did something (``operator``), or everything that was done (``action``)."""
+    """Return all values of a column of the audit log, ``operator`` or ``action``."""
     return sorted(connection.execute(sa.select(events.c[column]).distinct()).scalars())
 
 
 def was_done(connection: sa.Connection, action: str) -> bool:
-    """Whether anyone ever did this."""
+    """Return whether the audit log has this action."""
     return connection.execute(sa.select(events.c.id).where(events.c.action == action).limit(1)).first() is not None
 
 

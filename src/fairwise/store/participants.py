@@ -1,4 +1,4 @@
-"""Participants: from consent to the end, or to withdrawal."""
+"""Participants, from consent to the end or withdrawal, and their answers to the study's own questions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from fairwise.study.settings import ANSWERING, Stage
 
 
 class Participant(NamedTuple):
-    """Where someone is, and how they came."""
+    """Row of a participant."""
 
     id: int
     number: int
@@ -43,7 +43,7 @@ class Participant(NamedTuple):
     finished_at: datetime | None
     came_by: str
     panel_id: str
-    """Empty, as their session, for those whom no panel sent."""
+    """Id of the panel; empty, as the session, for participants without a panel."""
 
     panel_session: str
     panel_signed: bool
@@ -66,7 +66,7 @@ _FIND = sa.select(
 
 
 def find(connection: sa.Connection, token_hash: bytes) -> Participant:
-    """The participant of this token."""
+    """Return the participant with this token."""
     row = connection.execute(_FIND, {"token_hash": token_hash}).one_or_none()
     if row is None:
         raise Unknown
@@ -74,7 +74,7 @@ def find(connection: sa.Connection, token_hash: bytes) -> Participant:
 
 
 class ConsentText(NamedTuple):
-    """A text of the version that someone agreed to."""
+    """Consent text of a version."""
 
     language: str
     text: str
@@ -82,28 +82,28 @@ class ConsentText(NamedTuple):
 
 @dataclass(frozen=True)
 class Consent:
-    """Someone who agreed to take part."""
+    """Consent of a new participant."""
 
     token_hash: bytes
     version: str
     at: datetime
     first_stage: Stage
     lease: timedelta
-    """For how long, without an answer, their slot is kept for them."""
+    """Time for which a slot is held after the last answer."""
 
     hold: timedelta | None = None
-    """The same until their first answer, if that is shorter."""
+    """Time for which a slot is held before the first answer, if shorter."""
 
     language: str | None = None
     text: ConsentText | None = None
-    """What they agreed to, kept once for all who agreed to the same."""
+    """Consent text, stored once for all who agreed to it."""
 
     arrival: Arrival = BY_OPEN_LINK
     most: int = 0
-    """How many may take part; 0 for any number."""
+    """Largest number of participants; 0 for any number."""
 
     mark: bytes | None = None
-    """By which someone from a panel is known who withdrew, or may come."""
+    """Keyed hash of the panel's id in the lists of those who withdrew or may begin."""
 
     group_mark: bytes | None = None
     """Key by which the arm of a panel member is found when they begin again."""
@@ -112,14 +112,14 @@ class Consent:
     """Whether the panel vouched for who they are."""
 
     contests: bool = False
-    """Whether they say that whoever came under their id before was somebody else."""
+    """Whether they claim that the earlier participant with their id was somebody else."""
 
     simulated: bool = False
-    """Whether it is a program that says so of itself."""
+    """Whether it is a program that says so."""
 
     @property
     def since(self) -> dict[str, datetime]:
-        """Who else counts as taking part: see quotas.py."""
+        """Moments after which others count as active: see quotas.py."""
         return Quotas(self.most, self.lease, self.hold or self.lease).since(self.at)
 
 
@@ -130,7 +130,7 @@ def start(
     new_key: Callable[[], str],
     arms: ArmTurns | None = None,
 ) -> Participant:
-    """Take someone in and lay out the pairs of their number and slot; the same consent sent again changes nothing.
+    """Add a participant and lay out the pairs of their number and slot. The same consent sent again changes nothing.
 
     Where the schedule has None, a pair is laid out later: see recording.py. With `arms`, the slot also says to
     which of them they are assigned: whoever takes the place of someone who left takes their arm. Whoever a panel sent
@@ -178,7 +178,7 @@ def start(
 def _assigned(
     connection: sa.Connection, arms: ArmTurns, free: Iterator[int], mark: bytes | None
 ) -> tuple[int, dict[str, object]]:
-    """The lowest free turn and its arm; for someone from a panel who had an arm before, the lowest turn of that one."""
+    """Return the lowest free turn and its arm; for a panel's id that had an arm before, the lowest turn of that arm."""
     first = turn = next(free)
     kept = None if mark is None else kept_arm(connection, mark)
     if kept in arms:
@@ -190,7 +190,7 @@ def _assigned(
 
 
 def _let_in(connection: sa.Connection, consent: Consent) -> dict[str, object]:
-    """Refuse whoever may not begin; returns what is kept of how they came."""
+    """Refuse who may not begin; return the columns that say how they came."""
     arrival = consent.arrival
     came: dict[str, object] = {"came_by": arrival.came_by}
     if is_full(connection, consent.most, **consent.since):
@@ -214,7 +214,7 @@ def _let_in(connection: sa.Connection, consent: Consent) -> dict[str, object]:
 def panel_state(
     connection: sa.Connection, arrival: Arrival, mark: bytes | None, *, contests: bool = False, signed: bool = False
 ) -> StoreProblem | None:
-    """Why someone from a panel cannot begin: they are not on its list, take part already, or withdrew.
+    """Return why someone from a panel cannot begin: they are not on its list, take part already, or withdrew.
 
     With `contests` they say that the latter was somebody else, and may begin: see quotas.take_place. Whoever the panel
     has `signed` for is kept out by nobody for whom it has not.
@@ -231,7 +231,7 @@ def panel_state(
 
 
 def _keep_text(connection: sa.Connection, consent: Consent) -> None:
-    """Nobody else does so meanwhile, as only one at a time has the next number."""
+    """Store the consent text once. Only one at a time has the next number, so nobody else does so meanwhile."""
     same = consent_texts.c.version == consent.version
     if consent.text is None or connection.execute(sa.select(consent_texts.c.version).where(same)).first() is not None:
         return
@@ -239,7 +239,7 @@ def _keep_text(connection: sa.Connection, consent: Consent) -> None:
 
 
 def _next_number(connection: sa.Connection) -> int:
-    """A number that nobody had before, also nobody who withdrew; the row's lock orders several processes."""
+    """Return a number that nobody ever had. The row's lock orders several processes."""
     taken = connection.execute(
         sa.update(counters)
         .where(counters.c.name == "participants")
@@ -250,7 +250,7 @@ def _next_number(connection: sa.Connection) -> int:
 
 
 def move_on(connection: sa.Connection, token_hash: bytes, leaving: Stage, to: Stage) -> None:
-    """Go from one stage to the next; sent again, or from a page left long ago, it changes nothing."""
+    """Move to the next stage. Sent again, or from an earlier page, it changes nothing."""
     connection.execute(
         sa.update(participants)
         .where(participants.c.token_hash == token_hash, participants.c.stage == leaving)
@@ -259,9 +259,9 @@ def move_on(connection: sa.Connection, token_hash: bytes, leaving: Stage, to: St
 
 
 def count_try(connection: sa.Connection, token_hash: bytes, before: int) -> bool:
-    """One more try at the comprehension check, after so many `before`; returns whether it is one.
+    """Count a try at the comprehension check after so many `before`; return whether it is a new one.
 
-    A form sent again, or by another tab, was counted already and is none: else one could try until all is right.
+    A form sent again, or by another tab, was counted already: else one could try until all is right.
     """
     counted = connection.execute(
         sa.update(participants)
@@ -287,9 +287,9 @@ def finish(
     arms: ArmTurns | None = None,
     group_mark: bytes | None = None,
 ) -> None:
-    """Keep the closing answers and end, if all that was laid out is answered, and so many `places` at least.
+    """Store the closing answers and finish, if all pairs are answered, and so many `places` at least.
 
-    With `arms`, which matter only after this, they are assigned to the next one. Sent again it changes nothing.
+    With `arms`, which matter only after this, assign the next one. Sent again it changes nothing.
     """
     who = find(connection, token_hash)
     if who.stage == Stage.FINISHED:
@@ -318,11 +318,11 @@ def _open_pairs(connection: sa.Connection, participant_id: int, places: int) -> 
 
 
 def withdraw(connection: sa.Connection, token_hash: bytes, at: datetime, mark: bytes | None = None) -> bool:
-    """Delete everything about someone. What remains is that on this day somebody withdrew.
+    """Delete everything about a participant. It remains that somebody withdrew on this day.
 
     Of a personal link it remains that it was this one, but no name; of someone from a panel, the `mark` of their id and
     whether the panel had signed for it.
-    Returns whether a fit has their answers, see :func:`~fairwise.store.erasure.delete_participant`.
+    Return whether a fit has their answers, see :func:`~fairwise.store.erasure.delete_participant`.
     """
     if mark is not None:
         mark = withdrawal_mark(mark, signed=find(connection, token_hash).panel_signed)
@@ -337,7 +337,7 @@ def withdraw(connection: sa.Connection, token_hash: bytes, at: datetime, mark: b
 # Answers to the study's own questions
 
 QUESTION_PREFIX = "question_"
-"""Stands before the name of a question where its answers are a column."""
+"""Prefix of a question's name where its answers are a column."""
 
 _ANSWER = (question_answers.c.answer + question_answers.c.written).label("answer")  # one of the two is empty
 
@@ -349,9 +349,9 @@ def save_question_answers(
     leaving: Stage,
     to: Stage,
 ) -> None:
-    """Keep the answers of one page in the place of earlier ones; whoever is at `leaving` goes on to the next stage.
+    """Store the answers of one page instead of earlier ones; move a participant at `leaving` to the next stage.
 
-    Sent from a page that somebody has left behind, it changes nothing.
+    Sent from an earlier page, it changes nothing.
     """
     whose = sa.select(participants.c.id, participants.c.stage).where(participants.c.token_hash == token_hash)
     who = connection.execute(whose.with_for_update()).one_or_none()
@@ -374,12 +374,12 @@ def _row(participant_id: int, question: Question, answer: str) -> dict[str, obje
 
 
 def question_answers_of(connection: sa.Connection, token_hash: bytes) -> dict[str, str]:
-    """What someone answered, by the name of the question; of those they were asked, also what they left empty."""
+    """Return a participant's answers by the name of the question, also those they left empty."""
     return _by_name(connection, participants.c.token_hash == token_hash)
 
 
 def question_answers_of_number(connection: sa.Connection, number: int) -> dict[str, str]:
-    """The same of the participant with this number."""
+    """Return the answers of the participant with this number."""
     return _by_name(connection, participants.c.number == number)
 
 
@@ -389,9 +389,9 @@ def _by_name(connection: sa.Connection, who: sa.ColumnElement[bool]) -> dict[str
 
 
 def question_columns(connection: sa.Connection) -> pd.DataFrame:
-    """Answers by participant's number, a column for each question; None where it was left empty, or not asked.
+    """Return answers by participant's number, a column for each question; None where it was left empty or not asked.
 
-    What people wrote is not among them: it says who they are, and is deleted in time.
+    Texts are not included: they may identify people, and are deleted after some time.
     """
     query = sa.select(participants.c.number, question_answers.c.question, question_answers.c.answer)
     query = query.join(question_answers).where(question_answers.c.answer != "").order_by(question_answers.c.question)

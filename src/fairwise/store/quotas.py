@@ -94,8 +94,8 @@ _answered_since = (
     .correlate(participants)
     .exists()
 )
-_has_not_ended = participants.c.stage.not_in(ENDS)
-_is_active = _has_not_ended & ((participants.c.consented_at > _begun) | _answered_since)
+_is_unfinished = participants.c.stage.not_in(ENDS)
+_is_active = _is_unfinished & ((participants.c.consented_at > _begun) | _answered_since)
 
 _HELD = sa.select(participants.c.slot).where(_is_finished | _is_active)
 _N_HELD = sa.select(
@@ -167,7 +167,7 @@ class AnchorCoverage:
     b: str
     finished: int
     active: int
-    """Those who have not finished, and answered or began recently."""
+    """Number of participants who have not finished, and answered or began recently."""
 
 
 def anchor_coverage(
@@ -190,7 +190,7 @@ SAME_ID = "Another participant answered first under the same id of the panel. Co
 
 @dataclass(frozen=True)
 class Quotas:
-    """How many may take part, and for how long a place is held."""
+    """Limits on participants, and times for which places are held."""
 
     most: int
     """0 for any number."""

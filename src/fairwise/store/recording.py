@@ -44,7 +44,7 @@ class NewAnswer:
     nonce: str
     answer: Answer
     why: str | None
-    """None if the form asks for the answer alone: the reason of the same answer is kept."""
+    """Reason; None if the form asks for the answer alone, and the reason of the same answer stays."""
 
     confidence: int | None
     seconds: float | None
@@ -57,7 +57,7 @@ class NewAnswer:
 
 @dataclass(frozen=True)
 class RoundPolicy:
-    """Which answers a round allows. The default is the first round of a study, with all pairs known."""
+    """Rules of a round of answers. The default is the first round of a study, with all pairs known."""
 
     round: int = FIRST
     """Round of the study that the form is of. In the second one only pairs that are `shown_again` can be answered."""
@@ -206,8 +206,8 @@ def _record(
     form = new.nonce.partition("+")[0]
     contents = [] if last is None else _contents_of_form(connection, pair.id, form)
     anew = last is None or ((policy.round == SECOND or talked) and last.round == FIRST)
-    said_before = any(new.says(*content) for content in contents)
-    if said_before or (last is not None and not anew and _is_repeat(connection, pair.id, form, new, last)):
+    is_repeated = any(new.says(*content) for content in contents)
+    if is_repeated or (last is not None and not anew and _is_repeat(connection, pair.id, form, new, last)):
         return int(pair.position)
     version = 1 if last is None else last.version + 1
     if version > MOST_VERSIONS * (SECOND if talked else policy.round) or len(contents) == _MOST_OF_ONE_FORM:

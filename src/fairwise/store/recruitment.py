@@ -18,7 +18,7 @@ InvitationState = Literal["invited", "revoked", "withdrawn"]
 
 
 class Invited(NamedTuple):
-    """A personal link that was made; the link itself is kept nowhere."""
+    """A personal link; the link itself is stored nowhere."""
 
     id: int
     name: str
@@ -27,7 +27,7 @@ class Invited(NamedTuple):
     """invited, revoked, withdrawn or, once someone began by it, used."""
 
     number: int | None
-    """Of the participant who began by it."""
+    """Number of the participant who began by it."""
 
 
 INVITATION_STATE = sa.case(
@@ -45,13 +45,13 @@ _INVITED = sa.select(
 
 
 def invite(connection: sa.Connection, people: Iterable[tuple[bytes, str]], at: datetime) -> None:
-    """Keep the links of these people: the hash of each one's token, and what the operator calls them."""
+    """Store links: the hash of each one's token, and the operator's name for the person."""
     rows = [{"token_hash": token_hash, "name": name, "made_at": at} for token_hash, name in people]
     connection.execute(sa.insert(invitations), rows)
 
 
 def invitation(connection: sa.Connection, token_hash: bytes) -> InvitationState | None:
-    """What became of a link that nobody takes part by; None if there never was one."""
+    """Return the state of a link that nobody takes part by; None if there never was one."""
     state = sa.select(INVITATION_STATE).where(invitations.c.token_hash == token_hash)
     return cast("InvitationState | None", connection.execute(state).scalar_one_or_none())
 
@@ -64,12 +64,12 @@ def lock_invitation(connection: sa.Connection, token_hash: bytes) -> bool:
 
 
 def all_invited(connection: sa.Connection) -> list[Invited]:
-    """Every personal link, the last one first."""
+    """Return every personal link, the last one first."""
     return [Invited(*row) for row in connection.execute(_INVITED.order_by(invitations.c.id.desc()))]
 
 
 def invite_once(connection: sa.Connection, people: Iterable[tuple[bytes, str]], at: datetime) -> int:
-    """The same for a form that may be sent again: links that are there already are left alone; returns how many not."""
+    """Store links of a form that may be sent again; return how many are new."""
     names = dict(people)
     there = set(connection.execute(sa.select(invitations.c.token_hash)).scalars())
     new = [(token_hash, name) for token_hash, name in names.items() if token_hash not in there]
@@ -79,12 +79,12 @@ def invite_once(connection: sa.Connection, people: Iterable[tuple[bytes, str]], 
 
 
 def revoke_one(connection: sa.Connection, invitation_id: int, at: datetime) -> bool:
-    """Let nobody begin by this link; returns whether there is such a link. Who began by it goes on."""
+    """Let nobody begin by this link; return whether there is such a link. Who began by it goes on."""
     return _revoke(connection, invitations.c.id == invitation_id, at)
 
 
 def revoke(connection: sa.Connection, token_hash: bytes, at: datetime) -> bool:
-    """The same by the hash of the link's token."""
+    """Revoke a link by the hash of its token."""
     return _revoke(connection, invitations.c.token_hash == token_hash, at)
 
 
@@ -99,12 +99,12 @@ def _revoke(connection: sa.Connection, which: sa.ColumnElement[bool], at: dateti
 
 
 def how_many_listed(connection: sa.Connection) -> int:
-    """How many ids may come; 0 for all of them."""
+    """Return how many ids may begin; 0 for all."""
     return connection.execute(sa.select(sa.func.count()).select_from(panel_ids)).scalar_one()
 
 
 def may_come(connection: sa.Connection, mark: bytes | None) -> bool:
-    """Whether there is no list, or this id is on it."""
+    """Return whether there is no list, or this id is on it."""
     listed = sa.select(panel_ids.c.mark)
     if connection.execute(listed.where(panel_ids.c.mark == mark)).first() is not None:
         return True
@@ -112,7 +112,7 @@ def may_come(connection: sa.Connection, mark: bytes | None) -> bool:
 
 
 def list_ids(connection: sa.Connection, marks: Iterable[bytes], at: datetime) -> int:
-    """Put ids on the list; returns how many were not on it yet."""
+    """Put ids on the list; return how many were not on it yet."""
     there = set(connection.execute(sa.select(panel_ids.c.mark)).scalars())
     new = [{"mark": mark, "added_at": at} for mark in dict.fromkeys(marks) if mark not in there]
     if new:
@@ -121,7 +121,7 @@ def list_ids(connection: sa.Connection, marks: Iterable[bytes], at: datetime) ->
 
 
 def delete_list(connection: sa.Connection) -> int:
-    """From now on any id may come; returns how many were on the list."""
+    """Let any id begin; return how many were on the list."""
     gone = connection.execute(sa.delete(panel_ids)).rowcount
     if gone:
         note_deletion(connection)
@@ -129,17 +129,17 @@ def delete_list(connection: sa.Connection) -> int:
 
 
 def kept_arm(connection: sa.Connection, mark: bytes | None) -> str | None:
-    """The arm to which chance assigned an id of a panel before."""
+    """Return the arm of an id of a panel from an earlier beginning."""
     return connection.execute(sa.select(panel_groups.c.arm).where(panel_groups.c.mark == mark)).scalar_one_or_none()
 
 
 def keep_arm(connection: sa.Connection, mark: bytes, arm: str) -> None:
-    """Remember the arm of an id; others who come to it wait until this one is kept."""
+    """Store the arm of an id; others who do so wait for this one."""
     connection.execute(sa.insert(panel_groups), {"mark": mark, "arm": arm})
 
 
 def forget_arm(connection: sa.Connection, mark: bytes) -> bool:
-    """Delete the arm of an id, as its person asks for it; returns whether there was one."""
+    """Delete the arm of an id at its person's request; return whether there was one."""
     gone = connection.execute(sa.delete(panel_groups).where(panel_groups.c.mark == mark)).rowcount
     if gone:
         note_deletion(connection)
@@ -147,19 +147,19 @@ def forget_arm(connection: sa.Connection, mark: bytes) -> bool:
 
 
 def withdrawal_mark(mark: bytes, *, signed: bool) -> bytes:
-    """What is kept of an id that withdrew; another where the panel `signed` for whoever did."""
+    """Return the mark of an id that withdrew; another one where the panel `signed` for the person."""
     return hashlib.sha256(b"signed " + mark).digest() if signed else mark
 
 
 def withdrew(connection: sa.Connection, mark: bytes, *, signed: bool) -> bool:
-    """Whether someone with this id withdrew; to whoever the panel `signed` for, whether they did so themselves."""
+    """Return whether this id withdrew; where the panel `signed` for the person, whether they did so themselves."""
     marks = [withdrawal_mark(mark, signed=vouched) for vouched in {True, signed}]
     gone = sa.select(withdrawals.c.id).where(withdrawals.c.mark.in_(marks))
     return connection.execute(gone).first() is not None
 
 
 def same_ids(connection: sa.Connection) -> dict[int, list[int]]:
-    """By number of a participant, those of others who say that they have the same id."""
+    """Return, by number of a participant, the numbers of others who claim the same id."""
     which = participants.c.came_by, participants.c.panel_id
     several = sa.select(*which).where(which[1].is_not(None)).group_by(*which).having(sa.func.count() > 1).subquery()
     same = (several.c.came_by == which[0]) & (several.c.panel_id == which[1])

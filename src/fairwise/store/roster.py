@@ -1,4 +1,4 @@
-"""Participants as operators see them: one in full, everyone the study knows of, and how far each is."""
+"""Participants as operators see them: one in full, everyone, and their progress."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _AT_ONCE = 500
 
 
 class Claim(NamedTuple):
-    """Someone who says that they have an id of a panel."""
+    """Participant who claims an id of a panel."""
 
     number: int
     session: str
-    """How the panel's name of their session begins: found on its list by that, but no key to their pages."""
+    """Beginning of the panel's name of their session: enough to find it on its list, but no key to their pages."""
 
     signed: bool
     began_at: datetime
@@ -39,7 +39,7 @@ class Claim(NamedTuple):
 
 @dataclass(frozen=True)
 class Closing:
-    """What was written at the end."""
+    """Closing answers."""
 
     rules: str
     expressible: str
@@ -47,7 +47,7 @@ class Closing:
 
 
 class OneParticipant(NamedTuple):
-    """All that is kept about someone, but for keys to their pages: how they came, how far, and what they said."""
+    """All that is stored about a participant, except keys to their pages."""
 
     id: int
     number: int
@@ -67,7 +67,7 @@ class OneParticipant(NamedTuple):
     panel_signed: bool
     simulated: bool
     pairs: list[Appearance]
-    """With every version of every answer."""
+    """Pairs with every version of every answer."""
 
     closing: Closing | None
 
@@ -114,18 +114,18 @@ _CLAIMS = (
 
 
 def claims(connection: sa.Connection, one: OneParticipant) -> list[Claim]:
-    """Everyone who says that they have this participant's id of a panel, if there are several."""
+    """Return everyone who claims this participant's id of a panel, if there are several."""
     if one.panel_id is None:
         return []
     same = (participants.c.came_by == one.came_by) & (participants.c.panel_id == one.panel_id)
-    found = [Claim._make(row) for row in connection.execute(_CLAIMS.where(same))]
-    if len(found) == 1:
+    claims = [Claim._make(row) for row in connection.execute(_CLAIMS.where(same))]
+    if len(claims) == 1:
         return []
-    return [claim._replace(session=claim.session[: len(claim.session) // 3]) for claim in found]
+    return [claim._replace(session=claim.session[: len(claim.session) // 3]) for claim in claims]
 
 
 def one_participant(connection: sa.Connection, number: int) -> OneParticipant:
-    """The participant of this number."""
+    """Return the participant with this number."""
     this_one = participants.c.number == number
     row = connection.execute(_ONE.where(this_one)).one_or_none()
     if row is None:
@@ -141,19 +141,19 @@ def one_participant(connection: sa.Connection, number: int) -> OneParticipant:
 
 @dataclass(frozen=True)
 class Entry:
-    """One person, of whom nothing is known but this."""
+    """Row of the list of participants and invited people."""
 
     number: int | None
-    """None for those who have not agreed to take part."""
+    """Number of the participant; None for people who have not agreed to take part."""
 
     state: str
     came_by: str
     name: str
-    """What the operator called them when inviting them."""
+    """Operator's name for an invited person."""
 
     panel_id: str
     session: str
-    """The panel's own name of the visit."""
+    """Panel's name of the session."""
 
     room: str
     relation: str
@@ -203,7 +203,7 @@ _ONLY_INVITED = (
 
 
 def roster(connection: sa.Connection) -> list[Entry]:
-    """Those who take part by number, then those who were invited and do not."""
+    """Return participants by number, then invited people who do not take part."""
     invited = connection.execute(_ONLY_INVITED).all()
     return [
         *(Entry(**row) for row in connection.execute(_TAKING_PART).mappings()),
@@ -215,7 +215,7 @@ def roster(connection: sa.Connection) -> list[Entry]:
 
 
 class Progress(NamedTuple):
-    """Where one participant is."""
+    """Progress of one participant."""
 
     number: int
     stage: str
@@ -226,13 +226,13 @@ class Progress(NamedTuple):
     answered: int
     versions: int
     last_answer_id: int
-    """With `versions`, it changes with every answer."""
+    """Id of the last answer. With `versions`, it changes with every answer."""
 
     arm: str | None
 
 
 class Answers(NamedTuple):
-    """What one participant answered: as it was before a second look, and when each pair was first answered."""
+    """Answers of one participant before a second look, and when each pair was first answered."""
 
     number: int
     answers: list[PairAnswer]
@@ -241,7 +241,7 @@ class Answers(NamedTuple):
 
 
 class PersonalDetails(NamedTuple):
-    """Who a participant is to the operator."""
+    """Identity of a participant to the operator."""
 
     name: str
     panel_id: str
@@ -250,7 +250,7 @@ class PersonalDetails(NamedTuple):
 
 
 class Outside(NamedTuple):
-    """How many were invited and do not take part."""
+    """Numbers of invited people who do not take part."""
 
     invited: int
     revoked: int
@@ -299,12 +299,12 @@ _DETAILS = (
 
 
 def progress(connection: sa.Connection) -> list[Progress]:
-    """Everyone who agreed to take part, by number."""
+    """Return the progress of everyone who agreed to take part, by number."""
     return [Progress(*row) for row in connection.execute(_PROGRESS)]
 
 
 def answers_of(connection: sa.Connection, numbers: Sequence[int]) -> Iterator[Answers]:
-    """What participants of these numbers answered; who has not answered anything is left out."""
+    """Yield the answers of participants with these numbers; who has not answered is left out."""
     for start in range(0, len(numbers), _AT_ONCE):
         some = participants.c.number.in_(numbers[start : start + _AT_ONCE])
         pairs = read_appearances(connection, ALL_VERSIONS.where(some, HAS_ANSWER))
@@ -316,18 +316,18 @@ def answers_of(connection: sa.Connection, numbers: Sequence[int]) -> Iterator[An
 
 
 def _before_second_look(versions: Sequence[PairAnswer]) -> PairAnswer:
-    """The last answer of the first round, with how long the pair took when it was first answered."""
+    """Return the last answer of the first round, with the time that the first answer took."""
     last = [one for one in versions if one.round == FIRST][-1]
     return last._replace(seconds=versions[0].seconds)
 
 
 def personal_details(connection: sa.Connection) -> dict[int, PersonalDetails]:
-    """Who everyone is to the operator, by number."""
+    """Return everyone's identity to the operator, by number."""
     return {number: PersonalDetails(*details) for number, *details in connection.execute(_DETAILS)}
 
 
 def outside(connection: sa.Connection) -> Outside:
-    """Those who were invited and have not begun, whose link was revoked before, and all who withdrew."""
+    """Count invited people who have not begun, links that were revoked before use, and withdrawals."""
     revoked = invitations.c.revoked_at.is_not(None)
     unused = (
         sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(sa.case((revoked, 1), else_=0)), 0))

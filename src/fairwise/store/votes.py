@@ -1,4 +1,4 @@
-"""Votes on which of a fit's trade-offs to use: opened by an operator, cast by those who finished, and decided about."""
+"""Votes on which of a fit's trade-offs to use: opened by an operator, cast by participants who finished."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from fairwise.errors import InputError
+from fairwise.results.fits import FrontierPoint
 from fairwise.store.errors import NotYet, Unknown
-from fairwise.store.fit_results import FrontierPoint
 from fairwise.store.quotas import IS_EXCLUDED
 from fairwise.store.schema import AnyRow, ballots, participants, votes
 from fairwise.study.deliberation import Ballot, CastBallot, Rule, Tally, is_ballot
@@ -24,7 +24,7 @@ _ONE_IS_OPEN = "A vote is open already. End it before you open another."
 
 @dataclass(frozen=True)
 class Option:
-    """A model that may be chosen, in numbers about everyone together."""
+    """A model that can be chosen, in numbers about everyone together."""
 
     eta: float
     error: float
@@ -39,7 +39,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Vote:
-    """What is voted on, and what became of it."""
+    """A vote and its outcome."""
 
     id: int
     job_id: int
@@ -48,12 +48,12 @@ class Vote:
     opened_at: datetime
     closed_at: datetime | None
     chosen: int | None
-    """The option that the operator adopted; None where nothing was decided, or none is adopted."""
+    """Option that the operator adopted; None where nothing was decided, or none is adopted."""
 
     why: str
     decided_at: datetime | None
     tally: Tally | None
-    """Fixed when the vote ended: it stays as it is when somebody withdraws or is excluded later."""
+    """Tally, fixed when the vote ended: later withdrawals and exclusions do not change it."""
 
     @property
     def is_open(self) -> bool:
@@ -61,13 +61,13 @@ class Vote:
 
 
 def last_vote(connection: sa.Connection) -> Vote | None:
-    """The vote that was opened last, whether it is still open or not."""
+    """Return the vote that was opened last, open or not."""
     row = connection.execute(sa.select(votes).order_by(votes.c.id.desc()).limit(1)).one_or_none()
     return None if row is None else _vote(row)
 
 
 def ended_vote(connection: sa.Connection, job_id: int) -> Vote | None:
-    """The last vote on a fit that has ended; None where there is none."""
+    """Return the last vote on a fit that has ended; None where there is none."""
     of_fit = sa.select(votes).where(votes.c.job_id == job_id, votes.c.closed_at.is_not(None))
     row = connection.execute(of_fit.order_by(votes.c.id.desc()).limit(1)).one_or_none()
     return None if row is None else _vote(row)
@@ -75,16 +75,16 @@ def ended_vote(connection: sa.Connection, job_id: int) -> Vote | None:
 
 def _vote(row: AnyRow) -> Vote:
     options = tuple(Option(**one) for one in json.loads(row.options))
-    known = {
+    columns = {
         name: getattr(row, name) for name in ("id", "job_id", "opened_at", "closed_at", "chosen", "why", "decided_at")
     }
-    return Vote(rule=Rule(row.rule), options=options, tally=row.tally and Tally.from_json(row.tally), **known)
+    return Vote(rule=Rule(row.rule), options=options, tally=row.tally and Tally.from_json(row.tally), **columns)
 
 
 def open_vote(
     connection: sa.Connection, job_id: int, rule: Rule, options: Sequence[Option], *, by: str, at: datetime
 ) -> None:
-    """Let those who finished choose among some options; an InputError says why not."""
+    """Open a vote among some options; an InputError says why not."""
     last = last_vote(connection)
     if last is not None and last.is_open:
         raise InputError(_ONE_IS_OPEN)
@@ -95,7 +95,7 @@ def open_vote(
 
 
 def close_vote(connection: sa.Connection, vote_id: int, *, at: datetime) -> None:
-    """End a vote and fix its tally: from now on no ballot is taken, changed or counted again."""
+    """End a vote and fix its tally: no ballot is taken, changed or counted again."""
     mine = votes.c.id == vote_id
     ended = sa.update(votes).where(mine, votes.c.closed_at.is_(None)).values(closed_at=at)
     row = connection.execute(ended.returning(votes.c.options, votes.c.rule)).one_or_none()
@@ -105,7 +105,7 @@ def close_vote(connection: sa.Connection, vote_id: int, *, at: datetime) -> None
 
 
 def decide(connection: sa.Connection, vote_id: int, chosen: int | None, why: str, *, by: str, at: datetime) -> None:
-    """Adopt an option, or none; whoever decides otherwise than the panel says why."""
+    """Adopt an option, or none; a decision against the panel needs a reason."""
     row = connection.execute(sa.select(votes).where(votes.c.id == vote_id)).one_or_none()
     if row is None:
         raise Unknown
@@ -119,7 +119,7 @@ def decide(connection: sa.Connection, vote_id: int, chosen: int | None, why: str
 
 
 def cast(connection: sa.Connection, token_hash: bytes, vote_id: int, ballot: Ballot, *, at: datetime) -> None:
-    """Replace the ballot of someone who finished, while the vote is open."""
+    """Cast or replace the ballot of a participant who finished, while the vote is open."""
     connection.execute(
         sa.select(votes.c.id).where(votes.c.id == vote_id).with_for_update(read=True)
     )  # until the commit
@@ -139,13 +139,13 @@ def cast(connection: sa.Connection, token_hash: bytes, vote_id: int, ballot: Bal
 
 
 def has_voted(connection: sa.Connection, token_hash: bytes) -> bool:
-    """Whether there is a ballot of someone, in any vote."""
+    """Return whether a participant has a ballot in any vote."""
     theirs = sa.select(ballots.c.vote_id).join(participants).where(participants.c.token_hash == token_hash)
     return connection.execute(theirs.limit(1)).first() is not None
 
 
 def own_ballot(connection: sa.Connection, token_hash: bytes, vote_id: int) -> Ballot | None:
-    """What someone chose; None if they have not yet."""
+    """Return a participant's ballot; None if they have none."""
     query = sa.select(ballots.c.ballot).join(participants).where(participants.c.token_hash == token_hash)
     found = connection.execute(query.where(ballots.c.vote_id == vote_id)).scalar_one_or_none()
     return None if found is None else _options(found)
@@ -156,13 +156,13 @@ def _options(text: str) -> Ballot:
 
 
 def shown_votes(connection: sa.Connection) -> list[int]:
-    """Ids of the votes with a tally that is shown; of others nobody is given single ballots either."""
+    """Return ids of votes whose tally is shown; single ballots of others are not given out either."""
     ended = connection.execute(sa.select(votes.c.id, votes.c.tally).where(votes.c.tally.is_not(None)))
     return [vote_id for vote_id, tally in ended if Tally.from_json(tally).everyone is not None]
 
 
 def cast_ballots(connection: sa.Connection, vote_id: int) -> list[CastBallot]:
-    """The ballots that count: of everyone whom no operator excluded."""
+    """Return the ballots that count, of everyone who is not excluded."""
     query = (
         sa.select(participants.c.number, participants.c.relation, participants.c.arm, ballots.c.ballot)
         .join(ballots, ballots.c.participant_id == participants.c.id)

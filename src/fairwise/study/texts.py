@@ -14,7 +14,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from fairwise.errors import InputError
-from fairwise.languages import SOURCE, Language, language_of, languages_of, marked
+from fairwise.languages import SOURCE, Language, language_of, languages_of
+from fairwise.messages import marked
 
 __all__ = ["SOURCE", "Language", "available", "language", "marked"]
 

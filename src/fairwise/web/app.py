@@ -22,7 +22,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from fairwise.languages import marked
+from fairwise.messages import marked
 from fairwise.store import operators
 from fairwise.store.errors import (
     AlreadyFinished,

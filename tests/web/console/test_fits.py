@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 import sqlalchemy as sa
-from tests.support.fits import INFLUENCE_FOUND, MODEL_FILE, done_job, point, separate_rules, wanted
+from tests.support.fits import INFLUENCE_FOUND, MODEL_FILE, done_job, on_new_people, point, separate_rules, wanted
 from tests.support.operating import Operating, operating
 from tests.support.visits import Visit, hidden
 
 from fairwise.judgments import Answer
+from fairwise.results.simpler_models import Derandomization
 from fairwise.store.fit_files import REPORT, job_folder
 from fairwise.store.jobs import Job, all_jobs, end, take
 from fairwise.store.schema import events
@@ -136,23 +137,25 @@ def test_a_fit_is_asked_for_with_everything_that_was_typed(console: Operating) -
 
 
 def test_a_model_without_chance_says_what_that_breaks(console: Operating) -> None:
-    told = {
-        "rule": "label 1 where its probability is at least 0.5",
-        "error_added": 0.0123,
-        "judgments_broken": 4,
-        "judgments_counted": 40,
-        "largest_excess": 0.9,
-        "group_rules_broken": {"FalsePositiveRateParity + label=0 old": 0.0456},
-        "budgets_broken": {"panel": 0.0107},
-        "mean_violation": 0.1,
-    }
+    told = Derandomization(
+        rule="label 1 where its probability is at least 0.5",
+        error_added=0.0123,
+        judgments_broken=4,
+        judgments_counted=40,
+        largest_excess=0.9,
+        group_rules_broken={"FalsePositiveRateParity + label=0 old": 0.0456},
+        budgets_broken={"panel": 0.0107},
+        **dict.fromkeys(("error", "max_violation", "mean_violation", "mean_excess"), 0.1),
+        **dict.fromkeys(("max_violation_added", "mean_violation_added", "mean_excess_added"), 0.0),
+        mean_violation_allowed=0.1,
+    ).to_json()
     page = console.get(f"/fits/{add_done(console, derandomization=told, settings=wanted(deterministic=True))}").text
     for words in (
         "It decides without a lot",
         "label 1 where its probability is at least 0.5",
         "+1.2 in 100",
         "4 of 40, the furthest by 90 points beyond the tolerance",
-        "FalsePositiveRateParity + label=0 old: 0.046",
+        "false positive rate: old above everyone: 0.046",
         "panel: 0.011",
         "decides without a lot",
     ):
@@ -358,8 +361,7 @@ def test_printed_differences_are_those_of_the_printed_numbers(console: Operating
         without, error = sorted(rng.uniform(0.2, 0.5, 2).tolist())
         bound = float(error - 10.0 ** rng.uniform(-6, -3))
         proved = {"error": error, "lower_bound": bound}
-        held_out = {"error": float(rng.uniform(0.2, 0.5))}
-        add_done(console, certificate=proved, error_without_judgments=without, held_out=held_out)
+        add_done(console, certificate=proved, error_without_judgments=without)
         page = console.get(f"/fits/{number}").text
         wrong, plain = (
             Decimal(re.findall(rf"<dt>{words}</dt><dd>([\d.]+)<", page)[0])
@@ -379,7 +381,7 @@ def test_printed_differences_are_those_of_the_printed_numbers(console: Operating
             name: [Decimal(cell.split()[0] or 0) if cell else Decimal(0) for cell in cells]
             for name, *cells in re.findall(rf'<th scope="row">([^<]+)</th>{2 * side}<td>([^<]*)</td>', page)
         }
-        for name in ("Wrong with the answers", "Wrong about people left out", "Cost of the answers", "Followed"):
+        for name in ("Wrong with the answers", "Cost of the answers", "Followed"):
             left_one, right_one, more = numbers[name]
             assert more == right_one - left_one, name
         for k in (0, 1):
@@ -479,16 +481,6 @@ def test_every_point_is_within_the_figure(etas: list[float]) -> None:
         assert figure.top <= y <= figure.bottom
     assert len({tick.words for tick in figure.upwards}) == len(figure.upwards)
     assert len({tick.words for tick in figure.across}) == len(figure.across)
-
-
-def on_new_people(error: float, plain: float, constant: float, least_gain: float) -> dict[str, Any]:
-    """Errors on people left out, as a summary holds them."""
-    others = {
-        name: {"error": other, "low": other - 0.05, "high": other + 0.05, "gain": other - error}
-        | {"gain_low": least_gain, "gain_high": 0.2}
-        for name, other in (("plain", plain), ("constant", constant))
-    }
-    return {"error": error, "training": 0.3, "low": 0.31, "high": 0.41, "splits": 3, **others}
 
 
 def test_numbers_on_new_people_lead_and_warn(console: Operating) -> None:

@@ -14,14 +14,16 @@ import psutil
 import pytest
 
 from fairwise.errors import InputError
-from fairwise.store.fit_results import FrontierPoint
+from fairwise.results.fits import FrontierPoint
 from fairwise.web.console import scoring
 from fairwise.web.console.fit_form import aims_of, choices_of
 from fairwise.web.console.scoring import MOST_WAITING, person_fields, person_of, results_by_group
 from fairwise.web.shared.requests import Form
 
 CURVE = [(0.0, 0.40), (0.02, 0.31), (0.05, 0.30), (0.1, 0.28), (0.2, 0.28)]
-POINTS = [FrontierPoint(eta, False, error, 0.5, 20 - k, k, ()) for k, (eta, error) in enumerate(CURVE)]
+POINTS = [
+    FrontierPoint(0.1, eta, error, 0.5, 0.1, eta, error, "exact", 20 - k, k, ()) for k, (eta, error) in enumerate(CURVE)
+]
 
 
 def test_the_three_choices_are_the_ends_of_the_frontier_and_its_bend() -> None:
@@ -199,7 +201,7 @@ def test_nobody_waits_longer_than_a_proxy_does(monkeypatch: pytest.MonkeyPatch) 
 def test_scores_load_what_is_slow_at_a_low_priority() -> None:
     """But not in the idle class, in which they would not end while the machine is busy: somebody waits for them."""
     program = (
-        "import os, sys; from fairwise.jobs import score; score.let_visitors_go_first();"
+        "import os, sys; from fairwise.jobs import score; score.lower_priority();"
         "print(os.nice(0), os.sched_getscheduler(0), {'numpy', 'pandas', 'pyarrow', 'sqlalchemy'} & sys.modules.keys())"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

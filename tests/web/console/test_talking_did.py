@@ -10,13 +10,15 @@ import pytest
 from tests.support.fits import done_job
 from tests.support.operating import Operating, operating
 
-from fairwise.jobs.talking import effects_in_words, effects_of
+from fairwise.jobs.work import effects_of
 from fairwise.judgments import Judgments
+from fairwise.messages import translated
+from fairwise.results.effects import CHECKS, HYPOTHESES
 from fairwise.simulation import draw_pairs, simulate_panel, simulate_second_round
 from fairwise.store.export import SecondRound
 from fairwise.store.fit_files import EFFECTS, job_folder
 from fairwise.tables.output import json_text
-from fairwise.web.console.base import LANGUAGE_COOKIE
+from fairwise.web.console.base import LANGUAGE_COOKIE, results_language
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -43,7 +45,7 @@ def found(*, back: bool) -> dict[str, Any]:
     said = second.judgments
     frame = said.frame if back else said.frame[said.frame["round"] == 1]
     told = effects_of(Judgments(frame), SecondRound(said.judge_attributes, second.reasons, "control"))
-    content: dict[str, Any] = json.loads(json_text(effects_in_words(told)))
+    content: dict[str, Any] = json.loads(json_text(told.to_json()))
     return content
 
 
@@ -84,7 +86,9 @@ def test_what_would_be_learned_is_told_by_arm(console: Operating) -> None:
             ("everyone", None, None, None, None, None, None),
         )
     ]
-    page = page_of(console, found(back=True) | {"learned": learned})
+    settings = {"gamma": 0.1, "eta": 0.0, "least_change": 0.01, "confidence": 0.95, "n_resamples": 40, "n_draws": 99}
+    content = found(back=True) | {"learned": {"arms": learned, "rates": [], "tests": [], **settings}}
+    page = page_of(console, content)
     table = page.partition("What would be learned before and after")[2].partition("</table>")[0]
     assert "41.1 %" in table
     assert "37.8 %" in table
@@ -98,8 +102,9 @@ def test_it_is_told_in_german(console: Operating) -> None:
     page = page_of(console, content, "de")
     assert "Was das Gespräch bewirkt hat" in page
     for test in content["tests"]:
-        assert content["languages"]["de"][test["statement"]] in page
-        assert test["statement"] not in page
+        statement = {**HYPOTHESES, **CHECKS}[test["name"]]
+        assert translated(statement, results_language("de")) in page
+        assert statement not in page
     assert f"{content['tests'][2]['effect']:.3f}".replace(".", ",").replace("-", MINUS) in page
 
 

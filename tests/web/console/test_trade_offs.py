@@ -18,8 +18,8 @@ from tests.support.operating import operating
 from tests.support.visits import Visit, hidden
 
 from fairwise import Judgments, frontier
+from fairwise.results.fits import FrontierPoint, best_trade_offs
 from fairwise.store.fit_files import FRONTIER, Fitted, job_folder
-from fairwise.store.fit_results import FrontierPoint, best_trade_offs
 from fairwise.store.votes import LEAST_OPTIONS, MOST_OPTIONS, Option, last_vote
 from fairwise.study.texts import language
 from fairwise.web.console.fit_form import aims_of

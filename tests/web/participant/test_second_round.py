@@ -292,6 +292,4 @@ def test_a_pair_that_is_not_on_ones_list_cannot_be_answered(visit: Visit) -> Non
     assert visit.get(f"{mine}/second-round/{other}").url.path == f"{mine}/second-round"
     old = visit.post(f"{mine}/pair/1", **hidden(page), answer="no_constraint")
     assert old.url.path.startswith(mine)
-    assert visit.store.read_now(deliberation.how_many_returned) == 0, (
-        "a form of the first round is not one of the second"
-    )
+    assert visit.store.read_now(deliberation.count_returned) == 0, "a form of the first round is not one of the second"

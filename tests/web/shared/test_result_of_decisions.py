@@ -8,7 +8,7 @@ import pytest
 
 from fairwise.constraints.violations import Treatment
 from fairwise.judgments import Answer
-from fairwise.store.fit_results import Absence
+from fairwise.results.fits import Absence
 from fairwise.study.cards import Card, Row
 from fairwise.study.settings import StudySettings
 from fairwise.study.texts import language
@@ -27,7 +27,7 @@ def page(code: str, changed: int = 3, **kind: Any) -> str:
     settings = StudySettings.model_validate({"title": "t", "columns": [{"name": "age", "label": "Age"}]} | kind)
     one, other = Card("a", (Row("Age", "1"),)), Card("b", (Row("Age", "2"),))
     pairs = [PairResult(k, one, other, Treatment(Answer.SAME, *good, 0.05), counts=True) for k, good in enumerate(GOOD)]
-    absence = Absence("p1", 0.01, changed, 0.06)
+    absence = Absence("p1", 0.3, 0.01, 20, changed, 0.06)
     result = Result(tuple(pairs), PanelResult(4, 0, 20, 17, 0.34, 0.31), 0.05, is_newer=False, absence=absence)
     return Pages(settings, "0", "0", spoken=language(code)).render("result", None, result=result)
 

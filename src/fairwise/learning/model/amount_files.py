@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from fairwise.constraints.certificate import Certificate
 from fairwise.learning.amounts import LOSSES, MOST_AMOUNTS, Amounts
 from fairwise.learning.estimator import PairwiseFairClassifier
 from fairwise.learning.model.document_checks import require
-from fairwise.learning.model.smaller import Simplification
 from fairwise.learning.regressor import PairwiseFairRegressor
+from fairwise.results.certificate import Certificate
+from fairwise.results.simpler_models import Simplification
 
 Part = dict[str, Any]
 
@@ -23,8 +23,8 @@ def amounts_part(model: PairwiseFairRegressor) -> Part:
     simplification = getattr(model, "simplification_", None)
     return {
         "amounts": asdict(model.amounts),
-        "certificate": asdict(model.certificate_),
-        "simplification": None if simplification is None else asdict(simplification),
+        "certificate": model.certificate_.to_json(),
+        "simplification": None if simplification is None else simplification.to_json(),
     }
 
 
@@ -34,9 +34,9 @@ def fill(model: PairwiseFairRegressor, classifier: PairwiseFairClassifier, part:
     check(amounts, model, classifier.classes_.tolist())
     classifier.amounts_of_labels = amounts
     model.set_parts(classifier)
-    model.certificate_ = Certificate(**part["certificate"])
+    model.certificate_ = Certificate.from_json(part["certificate"])
     if part["simplification"] is not None:
-        model.simplification_ = Simplification(**part["simplification"])
+        model.simplification_ = Simplification.from_json(part["simplification"])
     return model
 
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from sklearn.base import ClassifierMixin
 from skops.card import Card
 
-from fairwise.constraints.certificate import NOT_PROVED
 from fairwise.constraints.pairs import asked_rows
 from fairwise.constraints.violations import FOLLOWED, NOT_FOLLOWED
 from fairwise.learning.model.description import budgets, facts, is_certain
 from fairwise.numbers import counted
+from fairwise.results.certificate import NOT_PROVED
 
 if TYPE_CHECKING:
     from fairwise.learning.model.description import Fitted

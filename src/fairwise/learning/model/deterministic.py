@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from fairwise.constraints.certificate import Certificate
 from fairwise.constraints.pairs import PairRows
-from fairwise.constraints.violations import ASKS_NOTHING, NOT_FOLLOWED, PRECISION, status_of
+from fairwise.constraints.violations import NOT_FOLLOWED, PRECISION, status_of
 from fairwise.learning.model.mixture import Mixture
 from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, LabelArray
 from fairwise.learning.problem import Problem
-from fairwise.numbers import counted
-
-if TYPE_CHECKING:
-    import pandas as pd
-
+from fairwise.messages import Message
 
 _EQUAL = 1e-9  # smaller differences between two rules are rounding
 _NOBODY = 2.0  # a threshold above every probability
@@ -38,98 +33,6 @@ class Rule:
     def outside_class(self) -> bool:
         """Whether it is a threshold on a mixture: neither one of its classifiers nor a constant."""
         return self.threshold is not None and 0.0 < self.threshold < _NOBODY
-
-
-@dataclass(frozen=True)
-class Derandomization:
-    """What it takes to decide without chance: the rule, what it adds to error and violations, and what it breaks.
-
-    Attributes
-    ----------
-    mean_violation, mean_violation_allowed
-        Weighted mean over all judgments that ask for something (a certificate's is over the ``same`` answers alone),
-        and what it was to be at most.
-    group_rules_broken
-        By how much each statistical rule that is broken is over its limit.
-    budgets_broken
-        By how much each budget (``panel`` is eta's) is overspent.
-    judgments_broken, judgments_counted
-        How many judgments are broken beyond gamma, of how many that ask for something.
-    largest_excess
-        By how much beyond gamma, at most.
-    """
-
-    rule: str
-    error: float
-    error_added: float
-    max_violation: float
-    max_violation_added: float
-    mean_violation: float
-    mean_violation_added: float
-    mean_violation_allowed: float
-    mean_excess: float
-    mean_excess_added: float
-    group_rules_broken: dict[str, float]
-    budgets_broken: dict[str, float]
-    judgments_broken: int
-    judgments_counted: int
-    largest_excess: float
-
-    @classmethod
-    def between(
-        cls,
-        rule: Rule,
-        before: Certificate,
-        after: Certificate,
-        *,
-        mean_violation: float,
-        allowed: float,
-        broken: tuple[dict[str, float], dict[str, float]],
-        prices: pd.DataFrame,
-    ) -> Derandomization:
-        """From the certificates of both models, the mean violation before, and what the new model breaks.
-
-        ``broken`` are the statistical rules and the budgets, ``prices`` is the new model's table of judgments.
-        """
-        return cls(
-            rule=rule.description,
-            error=after.error,
-            error_added=after.error - before.error,
-            max_violation=after.max_violation,
-            max_violation_added=after.max_violation - before.max_violation,
-            mean_violation=rule.mean_violation,
-            mean_violation_added=rule.mean_violation - mean_violation,
-            mean_violation_allowed=allowed,
-            mean_excess=after.mean_excess,
-            mean_excess_added=after.mean_excess - before.mean_excess,
-            group_rules_broken=broken[0],
-            budgets_broken=broken[1],
-            judgments_broken=int((prices["status"] == NOT_FOLLOWED).sum()),
-            judgments_counted=int((prices["status"] != ASKS_NOTHING).sum()),
-            largest_excess=float(prices["excess"].max()) if len(prices) else 0.0,
-        )
-
-    def without_judges(self) -> Derandomization:
-        """The same without the names of judges, as a file may have it that others read."""
-        single = {name: by for name, by in self.budgets_broken.items() if name.startswith("judge ")}
-        others = {name: by for name, by in self.budgets_broken.items() if name not in single}
-        worst = {f"the worst of {counted(len(single), 'judge')}": max(single.values())} if single else {}
-        return replace(self, budgets_broken=others | worst)
-
-    def __str__(self) -> str:
-        promise = f"{self.mean_violation_added:+z.4f}; allowed {self.mean_violation_allowed:.4f}"
-        if self.mean_violation > self.mean_violation_allowed + _EQUAL:
-            promise += ", which no rule found keeps together with the group rules"
-        lines = [
-            f"Decides without chance         {self.rule}",
-            f"Error on the training people   {self.error:.4f}   ({self.error_added:+z.4f})",
-            f"Mean violation of judgments    {self.mean_violation:.4f}   ({promise})",
-            f"Judgments broken               {self.judgments_broken} of {self.judgments_counted}"
-            + (f", by at most {self.largest_excess:.4f} beyond gamma" if self.judgments_broken else ""),
-            f"Group rules broken             {_in_words(self.group_rules_broken)}",
-            f"Budgets broken                 {_in_words(self.budgets_broken)}",
-        ]
-        return "\n".join(lines)
 
 
 def best_deterministic_rule(
@@ -185,11 +88,11 @@ def best_deterministic_rule(
     if best >= len(classifiers):
         threshold = float(thresholds[best - len(classifiers)])
         return Rule(mixture, threshold, error, mean_violation, _threshold_in_words(threshold, labels))
-    words = "a classifier found, without weight in the mixture"
+    words = Message("a classifier found, without weight in the mixture")
     if best < len(mixture.weights):
-        words = f"classifier {best + 1} of the mixture"
+        words = Message("classifier {number} of the mixture", number=int(best) + 1)
     elif best >= n_found:
-        words = f"{labels[best - n_found]} for everyone"
+        words = Message("{leaf} for everyone", leaf=labels[best - n_found])
     return Rule(Mixture(classifiers.take(np.array([best])), np.ones(1), n_labels), None, error, mean_violation, words)
 
 
@@ -256,11 +159,9 @@ def _treatment(problem: Problem, given: LabelArray) -> FloatArray:
     return favored if problem.sign > 0 else 1.0 - favored
 
 
-def _threshold_in_words(threshold: float, labels: tuple[str, ...]) -> str:
+def _threshold_in_words(threshold: float, labels: tuple[str, ...]) -> Message:
     if 0.0 < threshold < _NOBODY:
-        return f"{labels[1]} where its probability is at least {threshold:.4g}"
-    return f"{labels[threshold == 0.0]} for everyone"
-
-
-def _in_words(broken: dict[str, float]) -> str:
-    return ", ".join(f"{name} by {by:.4f}" for name, by in broken.items()) or "none"
+        return Message(
+            "{label} where its probability is at least {threshold:.4g}", label=labels[1], threshold=threshold
+        )
+    return Message("{leaf} for everyone", leaf=labels[threshold == 0.0])

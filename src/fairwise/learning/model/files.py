@@ -9,7 +9,6 @@ import json
 import warnings
 import zipfile
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from importlib.metadata import version
 from io import BytesIO
 from os import PathLike
@@ -23,21 +22,20 @@ import skops.io
 from sklearn import __version__ as sklearn_version
 from sklearn.exceptions import InconsistentVersionWarning
 
-from fairwise.constraints.certificate import Certificate
 from fairwise.constraints.violations import STATUSES
 from fairwise.errors import ModelFileError, ModelKindError, ModelVersionWarning, warn
 from fairwise.learning.encoding import TableEncoder
 from fairwise.learning.estimator import PairwiseFairClassifier
 from fairwise.learning.model.amount_files import amounts_part, fill
-from fairwise.learning.model.deterministic import Derandomization
 from fairwise.learning.model.document_checks import Document, check_document, members_of, trusted_types
 from fairwise.learning.model.mixture import Columns, Mixture
-from fairwise.learning.model.smaller import Simplification
 from fairwise.learning.oracles.base import Classifiers
 from fairwise.learning.oracles.linear import LinearClassifiers
 from fairwise.learning.oracles.scikit_learn import FittedClassifiers, pack
 from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
 from fairwise.learning.regressor import PairwiseFairRegressor
+from fairwise.results.certificate import Certificate
+from fairwise.results.simpler_models import Derandomization, Simplification
 from fairwise.tables.files import check_parquet, read_parquet
 from fairwise.tables.output import write_whole
 from fairwise.tables.parsing import DAMAGES
@@ -245,9 +243,9 @@ def _document(whole: PairwiseFairClassifier | PairwiseFairRegressor) -> Document
         "weights": model.weights_,
         "threshold": model._threshold,
         "seed": model._seed,
-        "certificate": asdict(model.certificate_),
-        "derandomization": None if derandomization is None else asdict(derandomization.without_judges()),
-        "simplification": None if simplification is None else asdict(simplification),
+        "certificate": model.certificate_.to_json(),
+        "derandomization": None if derandomization is None else derandomization.without_judges().to_json(),
+        "simplification": None if simplification is None else simplification.to_json(),
         "trajectory": model._trajectory,
         "group_rules": model._group_rules,
         "amounts": amounts_part(whole) if isinstance(whole, PairwiseFairRegressor) else None,
@@ -338,11 +336,11 @@ def _fill(model: Classifier, document: Document) -> Classifier:
     )
     model._threshold = document["threshold"]
     model._seed = document["seed"]
-    model.certificate_ = Certificate(**document["certificate"])
+    model.certificate_ = Certificate.from_json(document["certificate"])
     if document["derandomization"] is not None:
-        model.derandomization_ = Derandomization(**document["derandomization"])
+        model.derandomization_ = Derandomization.from_json(document["derandomization"])
     if document["simplification"] is not None:
-        model.simplification_ = Simplification(**document["simplification"])
+        model.simplification_ = Simplification.from_json(document["simplification"])
     model._prices = None
     model._trajectory = document["trajectory"]
     model._group_rules = document["group_rules"]

@@ -12,7 +12,6 @@ import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fairwise.constraints.certificate import Certificate
 from fairwise.constraints.pairs import Weighting
 from fairwise.errors import InputError, NotKeptError
 from fairwise.judgments import Judgments
@@ -20,7 +19,7 @@ from fairwise.learning import inputs
 from fairwise.learning.amounts import Amounts
 from fairwise.learning.large.table import is_in_parts
 from fairwise.learning.model import description
-from fairwise.learning.model.deterministic import Derandomization, best_deterministic_rule
+from fairwise.learning.model.deterministic import best_deterministic_rule
 from fairwise.learning.model.draws import LabelPredictions
 from fairwise.learning.model.mixture import (
     Columns,
@@ -31,13 +30,16 @@ from fairwise.learning.model.mixture import (
     group_rule_table,
 )
 from fairwise.learning.model.rules import Explanation, ModelRules, label_words, table_of_one, values_of
-from fairwise.learning.model.smaller import Simplification, refuse_other_groups, refuse_other_training, smaller_mixture
+from fairwise.learning.model.smaller import refuse_other_groups, refuse_other_training, smaller_mixture
 from fairwise.learning.oracles.base import Classifiers, FloatArray, Rows
 from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
 from fairwise.learning.preparation import PreparedFit, PreparedProblem, prepare
 from fairwise.learning.problem import Problem
 from fairwise.learning.settings import count, share
 from fairwise.learning.solvers.solution import Solution
+from fairwise.messages import Message
+from fairwise.results.certificate import Certificate
+from fairwise.results.simpler_models import Derandomization, Simplification
 from fairwise.tables.columns import to_pandas, used_columns
 
 if TYPE_CHECKING:
@@ -214,14 +216,14 @@ class FittedMixture(LabelPredictions, ClassifierMixin, BaseEstimator):
         broken = broken_rules(prepared.problem, single._reached(prepared.problem)[1])
         below = None
         if rule.outside_class and single.certificate_.gap < 0:
-            below = "a threshold on a mixture is outside that class"
-            below = f"it breaks the rules and {below}" if any(broken) else below
+            below = Message("a threshold on a mixture is outside that class")
+            below = Message("it breaks the rules and {why}", why=below) if any(broken) else below
         single.certificate_ = replace(single.certificate_, rule=rule.description, below_because=below)
         single.derandomization_ = Derandomization.between(
-            rule,
+            rule.description,
             self.certificate_,
             single.certificate_,
-            mean_violation=before,
+            mean_violation=(before, rule.mean_violation),
             allowed=allowed,
             broken=broken,
             prices=single.prices_,

@@ -12,16 +12,16 @@ import pandas as pd
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from fairwise.constraints.certificate import Certificate
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
 from fairwise.learning import inputs
 from fairwise.learning.amounts import Amounts, numbers_of
 from fairwise.learning.model.amount_rules import AmountExplanation, AmountRules
 from fairwise.learning.model.draws import of_all_labels
-from fairwise.learning.model.smaller import Simplification
 from fairwise.learning.oracles.base import Classifiers, FloatArray
 from fairwise.learning.problem import mean_value
+from fairwise.results.certificate import Certificate
+from fairwise.results.simpler_models import Simplification
 from fairwise.tables.columns import to_pandas
 
 if TYPE_CHECKING:

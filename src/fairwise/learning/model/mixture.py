@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 from joblib import cpu_count
 
-from fairwise.constraints.certificate import EXCEEDED, Certificate
 from fairwise.constraints.groups import GroupRows
 from fairwise.constraints.pairs import PANEL, PairRows, Weighting, price_columns
 from fairwise.constraints.violations import PRECISION, excess
@@ -22,18 +21,40 @@ from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
 from fairwise.learning.preparation import PreparedProblem
 from fairwise.learning.problem import Problem
 from fairwise.learning.solvers.solution import Solution
+from fairwise.messages import Message, marked
+from fairwise.results.certificate import EXCEEDED, Certificate
 
 # What is proved about a fitted model, and of which kind the proof is.
 
 _MOST = 0.5  # of the time
 _ROUNDING = 1e-9
 _ENDED = {
-    "iterations": ("at its limit of iterations", "A larger max_iter lets it go on."),
-    "time": ("at its time limit", "A larger time_limit lets it go on."),
-    "interrupted": ("because it was interrupted", "Another fit may go on longer."),
-    "stalled": ("because it had long found nothing better", "A larger max_iter lets it go on."),
-    "oracle": ("because its oracle found nothing more", "Another estimator may."),
+    "iterations": (Message("at its limit of iterations"), Message("A larger max_iter lets it go on.")),
+    "time": (Message("at its time limit"), Message("A larger time_limit lets it go on.")),
+    "interrupted": (Message("because it was interrupted"), Message("Another fit may go on longer.")),
+    "stalled": (Message("because it had long found nothing better"), Message("A larger max_iter lets it go on.")),
+    "oracle": (Message("because its oracle found nothing more"), Message("Another estimator may.")),
 }
+
+_CONSTANT = {
+    ("label", True): marked(
+        "One label for everyone is what decides {share:.0%} of the time: the rules leave little else (larger gamma or "
+        "eta allow more)."
+    ),
+    ("label", False): marked(
+        "One label for everyone is what decides {share:.0%} of the time: the rules leave little else (or the search "
+        "missed something better)."
+    ),
+    ("amount", True): marked(
+        "One amount for everyone is what decides {share:.0%} of the time: the rules leave little else (larger gamma or "
+        "eta allow more)."
+    ),
+    ("amount", False): marked(
+        "One amount for everyone is what decides {share:.0%} of the time: the rules leave little else (or the search "
+        "missed something better)."
+    ),
+}
+"""Warnings of a model that decides the same for nearly everyone, by what it decides and whether it is exact."""
 
 
 def certify(
@@ -89,20 +110,29 @@ def certify(
     )
 
 
-def _warnings(solution: Solution, amounts: Amounts | None = None) -> Iterator[str]:
-    """What to know before using the model, each in a sentence or two."""
+def _warnings(solution: Solution, amounts: Amounts | None = None) -> Iterator[Message]:
+    """Yield what to know before using the model."""
     if solution.stopped in _ENDED:
         reason, advice = _ENDED[solution.stopped]
-        caveat = "" if solution.exact else ", as far as its oracle can tell"
         left = solution.error - max(solution.bound, 0.0)
-        unit = 1.0 if amounts is None else amounts.unit
-        gain = f"up to {unit * max(left, 0.0):.4f} of the error may be left to gain{caveat}"
-        yield f"The search ended {reason}: {gain if left > -_ROUNDING else 'the rules are not kept yet'}. {advice}"
+        ended: dict[str, Any] = {"reason": reason, "advice": advice}
+        ended["left"] = (1.0 if amounts is None else amounts.unit) * max(left, 0.0)
+        if left <= -_ROUNDING:
+            del ended["left"]
+            yield Message("The search ended {reason}: the rules are not kept yet. {advice}", **ended)
+        elif solution.exact:
+            yield Message(
+                "The search ended {reason}: up to {left:.4f} of the error may be left to gain. {advice}", **ended
+            )
+        else:
+            yield Message(
+                "The search ended {reason}: up to {left:.4f} of the error may be left to gain, as far as its oracle "
+                "can tell. {advice}",
+                **ended,
+            )
     if solution.constant_weight > _MOST:
-        why = "larger gamma or eta allow more" if solution.exact else "or the search missed something better"
-        share = f"{solution.constant_weight:.0%}"
-        what = "label" if amounts is None else "amount"
-        yield f"One {what} for everyone is what decides {share} of the time: the rules leave little else ({why})."
+        decided = "label" if amounts is None else "amount"
+        yield Message(_CONSTANT[decided, solution.exact], share=solution.constant_weight)
 
 
 def broken_rules(
@@ -124,22 +154,44 @@ def broken_rules(
     return groups, budgets
 
 
-def exceeded_limits(problem: Problem, values: FloatArray, tol: float) -> Iterator[str]:
+def exceeded_limits(problem: Problem, values: FloatArray, tol: float) -> Iterator[Message]:
     """Warn of each limit that a model with these row values exceeds by more than ``tol``; no judge is named."""
     hard = np.flatnonzero(problem.hard[: problem.n_pairs])
     beyond = float((values[hard] - problem.row_limits[hard]).max(initial=0.0))
+    exceeded = []
     if beyond > tol:
-        yield f"{EXCEEDED}the largest violation of a pair is {beyond:.2g} above gamma = {problem.gamma:g}."
+        exceeded.append(
+            Message(
+                "the largest violation of a pair is {by:.2g} above gamma = {gamma:g}.",
+                by=beyond,
+                gamma=float(problem.gamma),
+            )
+        )
     groups, budgets = broken_rules(problem, values, tol)
     limits = {budget.name: budget.limit for budget in problem.budgets}
     if PANEL in budgets:
-        yield f"{EXCEEDED}the mean excess is {budgets.pop(PANEL):.2g} above eta = {limits[PANEL]:g}."
+        exceeded.append(
+            Message("the mean excess is {by:.2g} above eta = {eta:g}.", by=budgets.pop(PANEL), eta=limits[PANEL])
+        )
     if budgets:
-        of_all = f"{len(budgets)} of {len(limits.keys() - {PANEL})}"
-        yield f"{EXCEEDED}budgets of judges are overspent, {of_all}, by up to {max(budgets.values()):.2g}."
+        exceeded.append(
+            Message(
+                "budgets of judges are overspent, {count} of {total}, by up to {by:.2g}.",
+                count=len(budgets),
+                total=len(limits.keys() - {PANEL}),
+                by=max(budgets.values()),
+            )
+        )
     if groups:
-        of_all = f"{len(groups)} of {len(values) - problem.n_pairs}"
-        yield f"{EXCEEDED}rules about groups are broken, {of_all}, by up to {max(groups.values()):.2g}."
+        exceeded.append(
+            Message(
+                "rules about groups are broken, {count} of {total}, by up to {by:.2g}.",
+                count=len(groups),
+                total=len(values) - problem.n_pairs,
+                by=max(groups.values()),
+            )
+        )
+    return (Message(EXCEEDED, which=which) for which in exceeded)
 
 
 Columns = dict[str, list[Any]]

@@ -17,26 +17,18 @@ from fairwise.learning.encoding import NumberColumn, TableEncoder, numbers_of
 from fairwise.learning.model.mixture import Mixture
 from fairwise.learning.model.point_rules import MostPointsRule, PointsRule, linear_rule, most_points_rule, readable
 from fairwise.learning.model.questions import Person, Wording, quoted
-from fairwise.learning.model.tree_rules import Labels, Line, TreeRule, encoded_columns, merged, roots
+from fairwise.learning.model.tree_rules import Labels, TreeRule, encoded_columns, merged, roots
 from fairwise.learning.oracles.base import ClassArray, LabelArray
 from fairwise.learning.oracles.linear import LinearClassifiers
 from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
+from fairwise.messages import Message
+from fairwise.results.fits import RuleText
 from fairwise.tables.columns import kind_of, to_pandas
 
 if TYPE_CHECKING:
     from fairwise.learning.model.estimator_rules import EstimatorRule
 
 Rule: TypeAlias = "TreeRule | PointsRule | MostPointsRule | EstimatorRule"
-
-
-@dataclass(frozen=True)
-class RuleText:
-    """One rule to be shown: how often it decides (None if it is all there is), its first line, and those below."""
-
-    number: int
-    share: float | None
-    head: str
-    lines: list[Line]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -221,8 +213,10 @@ class ModelRules:
     def texts(self) -> list[RuleText]:
         """The rules, or the one that they are merged into."""
         if self.regions is not None:
-            return [RuleText(1, None, self.regions.head, self.regions.lines())]
-        return [RuleText(number, weight, rule.head, rule.lines()) for number, (weight, rule) in enumerate(self, 1)]
+            return [RuleText(1, None, self.regions.head, tuple(self.regions.lines()))]
+        return [
+            RuleText(number, weight, rule.head, tuple(rule.lines())) for number, (weight, rule) in enumerate(self, 1)
+        ]
 
     def heaviest(self, most: int) -> list[RuleText]:
         """At most so many of the texts, those first that decide most often."""
@@ -404,4 +398,4 @@ def label_words(classes: ClassArray) -> tuple[str, ...]:
 
 
 def _label(label: object) -> str:
-    return quoted(label) if isinstance(label, str) else f"label {label}"
+    return quoted(label) if isinstance(label, str) else Message("label {name}", name=str(label))

@@ -2,59 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import zip_longest
 from math import isclose, isnan
 from typing import TYPE_CHECKING
 
-from fairwise.constraints.certificate import Certificate
 from fairwise.errors import InputError
 from fairwise.learning.model.mixture import Columns, Mixture
 from fairwise.learning.preparation import PreparedFit
+from fairwise.results.certificate import Certificate
 
 if TYPE_CHECKING:
     from fairwise.learning.solvers.solution import Solution
 
 _SAME = 1e-6  # the precision to which rules are kept
 _MEASURED = ("error", "max_violation", "mean_violation", "mean_excess")
-
-
-@dataclass(frozen=True)
-class Simplification:
-    """What it takes to have fewer classifiers: how many are left, and what that adds to error and violations.
-
-    Every rule that the model kept is kept, and none is broken by more: a violation that is added is within gamma, or
-    within what a budget allows.
-    """
-
-    classifiers: int
-    classifiers_removed: int
-    error: float
-    error_added: float
-    max_violation: float
-    max_violation_added: float
-    mean_violation: float
-    mean_violation_added: float
-    mean_excess: float
-    mean_excess_added: float
-
-    @classmethod
-    def between(cls, before: Certificate, after: Certificate, counts: tuple[int, int]) -> Simplification:
-        """From the certificates of both models, and how many classifiers each has."""
-        measured = {name: getattr(after, name) for name in _MEASURED}
-        added = {f"{name}_added": getattr(after, name) - getattr(before, name) for name in _MEASURED}
-        return cls(classifiers=counts[1], classifiers_removed=counts[0] - counts[1], **measured, **added)
-
-    def __str__(self) -> str:
-        return "\n".join(
-            [
-                f"Classifiers                    {self.classifiers}   ({self.classifiers_removed} fewer)",
-                f"Error on the training people   {self.error:.4f}   ({self.error_added:+z.4f})",
-                f"Largest violation of a pair    {self.max_violation:.4f}   ({self.max_violation_added:+z.4f})",
-                f"Mean violation of 'same'       {self.mean_violation:.4f}   ({self.mean_violation_added:+z.4f})",
-                f"Mean excess over gamma         {self.mean_excess:.4f}   ({self.mean_excess_added:+z.4f})",
-            ]
-        )
 
 
 def smaller_mixture(

@@ -12,6 +12,7 @@ from fairwise.learning.oracles.label_scores import LEAST_GAIN, MAX_SWEEPS, desce
 from fairwise.learning.oracles.linear import MANY_LABELS, LinearClassifiers, RegressionOracle, RegressionTerms
 from fairwise.learning.oracles.neighbours import Neighbours
 from fairwise.learning.problem import Problem
+from fairwise.messages import Message
 
 _STARTS = 3
 _LARGE = 1_000_000  # a matrix of more numbers than this is searched from the cheapest start only
@@ -55,8 +56,8 @@ class DescentOracle(Oracle):
     """
 
     exact = False
-    hypothesis_class = "linear thresholds, by coordinate descent on the 0/1 cost"
-    plain_class = "linear thresholds, by logistic regression and steps that gain more than chance"
+    hypothesis_class: str = Message("linear thresholds, by coordinate descent on the 0/1 cost")
+    plain_class: str = Message("linear thresholds, by logistic regression and steps that gain more than chance")
     seed_rounds = 50  # the stronger oracle soon finds better ones itself
     n_variations = 32
     variation_rounds = 1  # then another answer is worth more
@@ -73,8 +74,8 @@ class DescentOracle(Oracle):
         # At a mean weight of 1: only the proportions of weights matter.
         self.regression = RegressionOracle(rows, multiplicity / multiplicity.mean(), n_labels)
         if n_labels > 2:
-            self.hypothesis_class = MANY_LABELS.format("coordinate descent on the cost, label by label")
-            self.plain_class = MANY_LABELS.format("multinomial logistic regression")
+            self.hypothesis_class = Message(MANY_LABELS, how=Message("coordinate descent on the cost, label by label"))
+            self.plain_class = Message(MANY_LABELS, how=Message("multinomial logistic regression"))
         self.rows = np.ascontiguousarray(rows)
         self.columns = Columns.of(rows)
         self.cheap = rows.size <= _LARGE

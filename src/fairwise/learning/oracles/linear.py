@@ -31,6 +31,7 @@ from fairwise.learning.oracles.label_scores import (
     label_scores,
 )
 from fairwise.learning.problem import Problem
+from fairwise.messages import Message, marked
 
 FEW = 8  # so few classifiers are as well scored exactly
 _AT_ONCE = 128  # classifiers scored together
@@ -46,7 +47,7 @@ _ROUNDING = 1e-9
 _KICKS = 20  # how often the search for the least error is thrown off and started again from there
 _CAUTION = 2.0  # standard deviations by which a step of the plain model must gain: the usual measure of chance
 
-MANY_LABELS = "linear scores for each label, by {}"
+MANY_LABELS = marked("linear scores for each label, by {how}")
 
 Values = TypeVar("Values", FloatArray, NDArray[np.int32])
 
@@ -259,8 +260,9 @@ def _regress(inverse: FloatArray, rows: FloatArray, cost: FloatArray) -> FloatAr
 
 def regression_class(n_labels: int) -> str:
     """What the regression searches, in words."""
-    how = "least squares of the costs"
-    return MANY_LABELS.format(how) if n_labels > 2 else f"linear thresholds, by {how}"
+    if n_labels > 2:
+        return Message(MANY_LABELS, how=Message("least squares of the costs"))
+    return Message("linear thresholds, by least squares of the costs")
 
 
 def _against(beta: FloatArray) -> LinearClassifiers:

@@ -39,6 +39,7 @@ from fairwise.learning.oracles.repeated_fits import (
     transform,
     weight_name,
 )
+from fairwise.messages import Message
 
 _MOST_COLUMNS = 4000  # of a linear model whose sums we add up; those of words in texts have more, and sparse ones
 _NUMBERS_AT_ONCE = 1 << 20
@@ -174,10 +175,8 @@ class ScikitLearnOracle(Oracle):
             maxlen=max(8, _MOST_SCORES // max(len(error_cost), 1))
         )
         self._last: tuple[Classifiers | None, LabelArray] = (None, np.empty((0, 0), dtype=np.uint8))
-        how = "cost-weighted fits" if self._takes_weights else "fits to samples drawn by cost"
         steps, model = split(estimator)
-        name = f"{type(model).__name__}{' behind a Pipeline' if steps else ''}"
-        self.hypothesis_class = f"{name}, by {how}"
+        self.hypothesis_class = _class_of(type(model).__name__, behind=bool(steps), weights=self._takes_weights)
 
     def constants(self) -> FittedClassifiers:
         labels = range(n_labels(self._error_cost))
@@ -309,3 +308,14 @@ def _seed(estimator: object, seed: int) -> BaseEstimator:
     fixed = clone(estimator)
     states = [name for name in fixed.get_params() if name == "random_state" or name.endswith("__random_state")]
     return fixed.set_params(**{name: seed for name in states if fixed.get_params()[name] is None})
+
+
+def _class_of(estimator: str, *, behind: bool, weights: bool) -> Message:
+    """Name what is searched over."""
+    if behind and weights:
+        return Message("{estimator} behind a Pipeline, by cost-weighted fits", estimator=estimator)
+    if behind:
+        return Message("{estimator} behind a Pipeline, by fits to samples drawn by cost", estimator=estimator)
+    if weights:
+        return Message("{estimator}, by cost-weighted fits", estimator=estimator)
+    return Message("{estimator}, by fits to samples drawn by cost", estimator=estimator)

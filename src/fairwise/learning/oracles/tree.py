@@ -43,7 +43,7 @@ from fairwise.learning.oracles.tree_kernels import (
     two_splits_of_many,
 )
 from fairwise.learning.settings import MaxThresholds
-from fairwise.numbers import counted
+from fairwise.messages import Message
 
 MEMORY = 2 << 30
 """Bytes that the tables of shared costs may take, beyond depth 2."""
@@ -109,10 +109,7 @@ class TreeOracle(Oracle):
         cuts = [midpoints(column, most) for column in self.features.T]
         used = sum(cut.size for cut in cuts)
         available = used if most is None else sum(midpoints(column).size for column in self.features.T)
-        self.hypothesis_class = (
-            f"decision trees of depth {max_depth} over {'all' if used == available else f'{used} of'} {available} "
-            f"thresholds of {counted(len(cuts), 'column')}"
-        )
+        self.hypothesis_class = _class_of(self.max_depth, used, available, len(cuts))
         _check_size([cut.size for cut in cuts], self.max_depth, self._n_labels)
         self.splits = Splits.at(self.features, cuts).deduplicated(self.features)
         self._slots = self.splits.start, self.splits.slot, self.splits.first
@@ -296,3 +293,23 @@ def _pairs(sizes: list[int], most: int) -> int:
     """How many pairs of thresholds of different columns there are with at most so many of each."""
     used = [min(size, most) for size in sizes]
     return (sum(used) ** 2 - sum(size**2 for size in used)) // 2
+
+
+def _class_of(depth: int, used: int, available: int, columns: int) -> Message:
+    """Name what is searched over."""
+    if used == available:
+        return Message.plural(
+            "decision trees of depth {depth} over all {thresholds} thresholds of {count:,} column",
+            "decision trees of depth {depth} over all {thresholds} thresholds of {count:,} columns",
+            columns,
+            depth=depth,
+            thresholds=available,
+        )
+    return Message.plural(
+        "decision trees of depth {depth} over {used} of {thresholds} thresholds of {count:,} column",
+        "decision trees of depth {depth} over {used} of {thresholds} thresholds of {count:,} columns",
+        columns,
+        depth=depth,
+        used=used,
+        thresholds=available,
+    )

@@ -24,7 +24,6 @@ from time import monotonic
 import numpy as np
 from numpy.typing import NDArray
 
-from fairwise.constraints.certificate import Stopped
 from fairwise.errors import InfeasibleError
 from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle
 from fairwise.learning.problem import Problem
@@ -36,6 +35,7 @@ from fairwise.learning.solvers.progress import SearchEnded, Watch
 from fairwise.learning.solvers.proximal import ProximalMultipliers
 from fairwise.learning.solvers.search import Answer, Iteration, Limits, Search
 from fairwise.learning.solvers.solution import FEASIBLE, Multipliers, Solution, lagrangian_bound
+from fairwise.results.certificate import Stopped
 
 _SMOOTHING = (0.7, 0.3, 0.0)  # share of the best multipliers so far, tried in this order until a column improves
 _LEVEL = 0.5  # share of the gap that a point must promise where a question takes long

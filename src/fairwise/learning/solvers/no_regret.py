@@ -20,7 +20,6 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from fairwise.constraints.certificate import Stopped
 from fairwise.constraints.pairs import adjoint_differences
 from fairwise.errors import InputError
 from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, Oracle, total_costs
@@ -38,6 +37,7 @@ from fairwise.learning.solvers.solution import (
     budgets_used,
     lagrangian_bound,
 )
+from fairwise.results.certificate import Stopped
 
 Members = TypeVar("Members", bound=Classifiers)
 _LAMBDA_BOUNDS = (0.3, 1.0, 3.0, 10.0)  # of the games that column generation starts from

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import isfinite, isnan
 from time import monotonic
 
-from fairwise.constraints.certificate import Stopped
+from fairwise.results.certificate import Stopped
 
 _log = logging.getLogger("fairwise")
 _SOON = 2.0  # seconds within which a second Ctrl-C is meant for everything

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fairwise.constraints.certificate import Stopped
 from fairwise.learning.oracles.base import Classifiers, FloatArray
 from fairwise.learning.problem import Problem
+from fairwise.results.certificate import Stopped
 
 FEASIBLE = 1e-9  # to what precision linear programmes are solved
 

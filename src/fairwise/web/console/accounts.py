@@ -21,7 +21,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from fairwise.languages import marked
+from fairwise.messages import marked
 from fairwise.store import operators
 from fairwise.store.errors import LastOwner, NameTaken, NotLoggedIn
 from fairwise.store.export import defused

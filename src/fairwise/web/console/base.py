@@ -16,8 +16,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from fairwise.languages import SOURCE, Language, language_of, languages_of, marked
+from fairwise.languages import SOURCE, Language, language_of, languages_of
+from fairwise.messages import marked, translated
 from fairwise.numbers import share_difference
+from fairwise.results.simpler_models import group_rule
 from fairwise.store import operators
 from fairwise.store.errors import NotLoggedIn
 from fairwise.store.operators import Operator
@@ -166,6 +168,8 @@ def _environment(prefix: str, lang: Language, start_page: StartPage | None) -> E
         "count": partial(count, lang=lang),
         "sentence": sentence,
         "evidence": partial(evidence, lang=lang),
+        "group_rule": group_rule,
+        "message": partial(translated, language=results_language(lang.code)),
     }
     return environment
 
@@ -178,6 +182,11 @@ def languages() -> tuple[str, ...]:
 def console_language(code: str) -> Language:
     """Return a language with what the console says in it; English where it says nothing in this one."""
     return language_of("fairwise.web.console", code if code in languages() else SOURCE)
+
+
+def results_language(code: str) -> Language:
+    """Return a language of messages in results; English where they have no translation."""
+    return language_of("fairwise.results", code if code in languages_of("fairwise.results") else SOURCE)
 
 
 def moment(at: datetime | None, lang: Language | None = None) -> str:

@@ -10,9 +10,10 @@ from math import isnan
 from typing import NamedTuple
 
 from fairwise.errors import InputError
-from fairwise.languages import Language, marked
+from fairwise.languages import Language
+from fairwise.messages import marked
 from fairwise.numbers import in_100, share_difference
-from fairwise.store.fit_results import FrontierPoint, Summary, best_trade_offs
+from fairwise.results.fits import FitSummary, FrontierPoint, best_trade_offs
 from fairwise.study.design import Amount
 from fairwise.study.fit_choices import ESTIMATORS, FitChoices
 from fairwise.study.folder import StudyFolder
@@ -372,8 +373,8 @@ class ComparisonRow(NamedTuple):
 
 
 def compared(
-    left: tuple[Mapping[str, str], Summary],
-    right: tuple[Mapping[str, str], Summary],
+    left: tuple[Mapping[str, str], FitSummary],
+    right: tuple[Mapping[str, str], FitSummary],
     language: Language,
     amount: Amount | None = None,
 ) -> list[ComparisonRow]:
@@ -409,14 +410,15 @@ def compared(
     return lines
 
 
-def _errors(one: Summary, other: Summary, language: Language) -> list[ComparisonRow]:
+def _errors(one: FitSummary, other: FitSummary, language: Language) -> list[ComparisonRow]:
     """Return rows about how often each model is wrong."""
-    left, right = (share_difference(fit.certificate.error, fit.error_without) for fit in (one, other))
+    left, right = (share_difference(fit.certificate.error, fit.error_without_judgments) for fit in (one, other))
     costs = [_points(f"{cost}", language) for cost in (left, right)]
+    without = one.error_without_judgments, other.error_without_judgments
     return [
         _shares(marked("Wrong with the answers"), one.certificate.error, other.certificate.error, language),
-        _shares(marked("Wrong about people left out"), one.held_out, other.held_out, language),
-        _shares(marked("Wrong without the answers"), one.error_without, other.error_without, language),
+        _shares(marked("Wrong about people left out"), _new_error(one), _new_error(other), language),
+        _shares(marked("Wrong without the answers"), *without, language),
         ComparisonRow(marked("Cost of the answers"), costs[0], costs[1], _signed(right - left, language)),
         _shares(
             marked("Wrong about people left out, without the answers"), _plain_error(one), _plain_error(other), language
@@ -424,19 +426,24 @@ def _errors(one: Summary, other: Summary, language: Language) -> list[Comparison
     ]
 
 
-def _plain_error(fit: Summary) -> float | None:
-    return None if fit.new_people is None else fit.new_people.plain.error
+def _new_error(fit: FitSummary) -> float | None:
+    return None if fit.held_out is None else fit.held_out.error
 
 
-def _mean_errors(one: Summary, other: Summary, language: Language, amount: Amount) -> list[ComparisonRow]:
+def _plain_error(fit: FitSummary) -> float | None:
+    return None if fit.held_out is None else fit.held_out.plain.error
+
+
+def _mean_errors(one: FitSummary, other: FitSummary, language: Language, amount: Amount) -> list[ComparisonRow]:
     """Return rows about the mean error of each model's amounts."""
-    with_answers, without = (one.certificate, other.certificate), (one.error_without, other.error_without)
+    with_answers = one.certificate, other.certificate
+    without = one.error_without_judgments, other.error_without_judgments
     mixtures, means = [fit.error for fit in with_answers], [fit.mean_error for fit in with_answers]
     cost = [error - plain for error, plain in zip(mixtures, without, strict=True)]
     rows = {
         marked("Mean error with the answers"): mixtures,
         marked("Mean error of what people are given"): means,
-        marked("Mean error about people left out"): [_or_nan(fit.held_out) for fit in (one, other)],
+        marked("Mean error about people left out"): [_or_nan(_new_error(fit)) for fit in (one, other)],
         marked("Mean error about people left out, without the answers"): [
             _or_nan(_plain_error(fit)) for fit in (one, other)
         ],

@@ -16,11 +16,12 @@ from starlette.responses import FileResponse, Response
 
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
-from fairwise.languages import Language, marked
+from fairwise.languages import Language
+from fairwise.messages import marked
+from fairwise.results.fits import FrontierPoint
 from fairwise.store.answers import anyone_answered
 from fairwise.store.export import participant_counts
 from fairwise.store.fit_files import MODEL, PRICES, REPORT, Fitted
-from fairwise.store.fit_results import FrontierPoint
 from fairwise.store.jobs import Job, all_jobs, find_job, submit, want_cancel
 from fairwise.store.study_state import choose, standing
 from fairwise.study.fit_choices import (
@@ -210,7 +211,7 @@ class FitPages(ConsolePages):
             has_model=model is not None,
             has_prices=fitted is not None and fitted.file(PRICES) is not None,
             influence=None if fitted is None else await asyncio.to_thread(lambda: fitted.influence),
-            talked=None if fitted is None else await asyncio.to_thread(fitted.effects, _language(request).code),
+            talked=None if fitted is None else await asyncio.to_thread(lambda: fitted.effects),
             rules=None if fitted is None else await asyncio.to_thread(fitted.rules, _language(request).code),
             points=points,
             figure=_figure(points, study),

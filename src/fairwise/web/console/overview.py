@@ -18,10 +18,10 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, Response
 from starlette.types import Scope
 
-from fairwise.languages import marked
+from fairwise.messages import marked
 from fairwise.store import operators
 from fairwise.store.answers import anyone_answered
-from fairwise.store.deliberation import how_many_returned
+from fairwise.store.deliberation import count_returned
 from fairwise.store.erasure import days_off
 from fairwise.store.errors import StoreUnavailable
 from fairwise.store.export import simulated_count
@@ -172,7 +172,7 @@ class OverviewPages(ConsolePages):
     async def _returned(self, study: StudyFolder) -> int | None:
         """Return the number of participants in the second round; None while there is none."""
         on = study.settings.deliberation.on and self._host.standing.round == SECOND
-        return await self._store.read(how_many_returned) if on else None
+        return await self._store.read(count_returned) if on else None
 
 
 def _arms(picture: Picture, study: StudyFolder) -> list[tuple[str, Counter[str]]]:

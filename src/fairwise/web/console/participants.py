@@ -26,7 +26,7 @@ from starlette.types import Receive, Scope, Send
 
 from fairwise.archive.bundle import write_bundle
 from fairwise.judgments.answer import PairDesign
-from fairwise.languages import marked
+from fairwise.messages import marked
 from fairwise.store import export, quotas
 from fairwise.store.engine import database_url
 from fairwise.store.erasure import about, clean_files, erase

@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from fairwise.languages import marked
+from fairwise.messages import marked
 from fairwise.store import recruitment, rooms
 from fairwise.store.export import defused
 from fairwise.study.folder import StudyFolder

@@ -14,10 +14,10 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from fairwise.errors import InputError
-from fairwise.languages import marked
+from fairwise.messages import marked
+from fairwise.results.fits import best_trade_offs
 from fairwise.store.errors import NotYet
 from fairwise.store.fit_files import REPORTS, Fitted
-from fairwise.store.fit_results import best_trade_offs
 from fairwise.store.jobs import Job, all_jobs, find_job, job_of_link, links_of, make_link, revoke_link
 from fairwise.store.study_state import Standing, choose, standing
 from fairwise.store.votes import (

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from fairwise.errors import InputError
-from fairwise.languages import marked
+from fairwise.messages import marked
 from fairwise.study.design import Amount, Decision
 from fairwise.study.folder import StudyFolder
 from fairwise.tables.columns import bands, in_order, is_numeric

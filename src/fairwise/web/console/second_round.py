@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from fairwise.judgments import Answer
-from fairwise.languages import marked
+from fairwise.messages import marked
 from fairwise.store import deliberation, rooms
 from fairwise.store.deliberation import GivenReason, ListedPair, TwoPeople
 from fairwise.store.errors import NothingToDiscuss, NotYet

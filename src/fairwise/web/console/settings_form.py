@@ -15,7 +15,7 @@ from types import NoneType
 from typing import Any, ClassVar, get_args, get_origin
 
 from fairwise.errors import InputError
-from fairwise.languages import marked
+from fairwise.messages import marked
 from fairwise.study.cards import ID
 from fairwise.study.deliberation import Deliberation
 from fairwise.study.design import MOST_DECISIONS, Amount, Arm, Decision, Design, OutcomeWords, check_outcome

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from fairwise.errors import InputError
-from fairwise.languages import marked
+from fairwise.messages import marked
 from fairwise.study.deliberation import Deliberation
 from fairwise.study.design import MOST_ARMS, OFFERED_KINDS, Arm
 from fairwise.study.folder import CONSENT, PEOPLE, SETTINGS, TASK, named

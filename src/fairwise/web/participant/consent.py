@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from fairwise.languages import marked
+from fairwise.messages import marked
 from fairwise.store import participants
 from fairwise.store.errors import Full, NotInvited, NotListed, StoreProblem, TakesPartAlready, Unknown, Withdrew
 from fairwise.store.export import has_real_people

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from fairwise.judgments import Answer
-from fairwise.languages import marked
+from fairwise.messages import marked
 from fairwise.store import answers, participants
 from fairwise.store.answers import Appearance
 from fairwise.store.errors import NotYet

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from fairwise.languages import marked
+from fairwise.messages import marked
 from fairwise.store import answers, participants
 from fairwise.store.deliberation import end_when_enough
 from fairwise.store.errors import ChangedTooOften, Full, NotYet, RoundOver, StoreUnavailable, Unknown

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from fairwise.judgments.answer import PairDesign
-from fairwise.languages import marked
+from fairwise.messages import marked
 from fairwise.store import deliberation, rooms
 from fairwise.store.answers import Appearance
 from fairwise.store.deliberation import Opinion

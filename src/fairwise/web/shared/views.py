@@ -12,11 +12,12 @@ from sqlalchemy import Connection
 from fairwise.constraints.violations import Treatment
 from fairwise.judgments import Answer
 from fairwise.judgments.table import MEASURED_ONLY
-from fairwise.languages import Language, marked
+from fairwise.languages import Language
+from fairwise.messages import marked
+from fairwise.results.fits import Absence
 from fairwise.store.answers import current_answers
 from fairwise.store.export import judge_name
 from fairwise.store.fit_files import Fitted
-from fairwise.store.fit_results import Absence
 from fairwise.store.jobs import Job
 from fairwise.store.rooms import RoomAnswers
 from fairwise.store.votes import Option
@@ -341,7 +342,7 @@ def result_of(
         for one in own_answers
     )
     counts = summary.judges - summary.simulated, summary.simulated, summary.asked, summary.followed
-    panel = PanelResult(*counts, error, summary.error_without)
+    panel = PanelResult(*counts, error, summary.error_without_judgments)
     influence = fitted.influence
     absence = None if influence is None else influence.of(judge_name(number))
     return Result(pairs, panel, gamma, is_newer=_is_newer(finished_at, job), absence=absence)

@@ -1,4 +1,4 @@
-"""A process of our own that computes, one call after the other, while nobody else needs the processor.
+"""Processes that compute fits: a local worker, with a low priority, that is ended with its parent.
 
 It is talked to through a pipe that it inherits. Nothing listens anywhere: a port, even of this machine alone, is open
 to everyone who can log in to it, and whoever may send calls can run anything.
@@ -10,23 +10,45 @@ import os
 import tempfile
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
+from importlib import import_module
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for
 from pathlib import Path
 from threading import Thread
 from types import TracebackType
-from typing import Any, ParamSpec, Self, TypeVar
+from typing import Any, ParamSpec, Protocol, Self, TypeVar
 
 from fairwise.errors import InputError
-from fairwise.jobs.priority import let_others_go_first
-from fairwise.jobs.steps import Call, progress
+
+Call = tuple[Any, ...]
+"""A function and its arguments."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
 _DEATHS = 4
-"""So often a call may end the process before it is given up."""
+"""Most times that a call may end the process before it is given up."""
+
+
+class Workers(Protocol):
+    """Execution backend: a process of our own, or a cluster of dask."""
+
+    shares_disk: bool
+    """Whether they can write into the job's folder."""
+
+    def result(self, call: Call, wait: Callable[[float], None]) -> Any:
+        """Make a call; `wait` is called again and again with the share that is known to be done, and may raise."""
+
+
+def compute(name: str, *arguments: Any) -> Any:
+    """Call a function of `work`, which is imported only where it runs: it brings along all that a fit needs."""
+    return getattr(import_module("fairwise.jobs.work"), name)(*arguments)
+
+
+def progress(_done: int, _total: int) -> None:
+    """An argument that stands for the progress of a call: a worker that can tell it puts its own in its place."""
 
 
 class _Died(Exception):  # noqa: N818 - it is tried again
@@ -103,7 +125,7 @@ def _compute(pipe: Connection, folder: Path, equal: bool) -> None:
     tempfile.tempdir = str(folder)
     Thread(target=_end_with_parent, daemon=True).start()
     if not equal:
-        let_others_go_first()
+        use_idle_priority()
 
     def tell(done: int, total: int) -> None:
         pipe.send(done / total)
@@ -127,3 +149,23 @@ def _end_with_parent() -> None:
     assert parent is not None
     wait_for([parent.sentinel])
     os._exit(1)
+
+
+NICE = 19
+
+
+def use_idle_priority() -> None:
+    """Compute only while nobody else on this machine wants to: in Linux' idle class, elsewhere at the lowest priority.
+
+    Nice alone does not do on Linux: whoever wakes up may have to wait for the next tick, some milliseconds, and an
+    answer wakes several threads. The idle class is interrupted at once. It counts among processes of one session or
+    control group, so this one must remain in that of the server.
+
+    Only who computes does so. Who writes to the database must not: waiting for a turn while holding its lock, they
+    would keep everyone else waiting.
+    """
+    if hasattr(os, "nice"):
+        os.nice(NICE)
+    if hasattr(os, "SCHED_IDLE"):
+        with suppress(OSError):  # where a sandbox forbids it, nice remains
+            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, Literal, Self, TypeAlias
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from fairwise import notebook
+from fairwise.messages import marked
 from fairwise.numbers import EqualNan
+from fairwise.results.base import Result
 
 
 @dataclass(frozen=True)
-class Baseline:
+class Baseline(Result):
     """Error of a simpler way of deciding on the same new people, and what the model gains over it."""
 
     error: float
@@ -31,7 +32,7 @@ class Baseline:
 
 
 @dataclass(frozen=True)
-class HeldOutErrors:
+class HeldOutErrors(Result):
     """Mean errors over splits into people to learn from and new ones, with 95 % intervals; NaN: no interval is known.
 
     Attributes
@@ -60,16 +61,6 @@ class HeldOutErrors:
         every = {"constant": self.constant, "plain": self.plain}
         return {name: one for name, one in every.items() if not one.is_beaten}
 
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> Self:
-        """Return what :func:`dataclasses.asdict` of one said; numbers that are null are not known."""
-        baselines = {name: Baseline(**_numbers(content[name])) for name in ("plain", "constant")}
-        return cls(**{**_numbers(content), **baselines})
-
-
-def _numbers(content: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: float("nan") if value is None else value for name, value in content.items()}
-
 
 Stopped: TypeAlias = Literal["gap", "rounds", "oracle", "stalled", "iterations", "time", "interrupted"]
 """Why a search ended: its gap is small enough, all rounds asked for were played, its oracle found nothing more though
@@ -82,14 +73,14 @@ NOT_PROVED = (
 )
 """Limitation that every certificate states."""
 
-EXCEEDED = "A limit is exceeded: "
-"""Opening words of a warning about an exceeded limit."""
+EXCEEDED = marked("A limit is exceeded: {which}")
+"""Template of a warning about an exceeded limit."""
 
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Certificate(EqualNan):
+class Certificate(Result, EqualNan):
     """Error of the model on the training people, and bounds for the best possible one.
 
     ``kind="exact"``: every oracle call was a proven minimum over ``hypothesis_class``, so no mixture of classifiers of
@@ -154,13 +145,6 @@ class Certificate(EqualNan):
 
     below_because: str | None = None
     """Why this model is below ``lower_bound``, where that is not only because it breaks the rules."""
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> Self:
-        """Return what :func:`dataclasses.asdict` of one said, in JSON: there, a number that is not known is null."""
-        known = {one.name: content[one.name] for one in fields(cls) if one.name in content}
-        unknown = {one.name: math.nan for one in fields(cls) if one.type == "float" and content.get(one.name) is None}
-        return cls(**{**known, **unknown, "warnings": tuple(content.get("warnings", ()))})
 
     def __str__(self) -> str:
         lines = [f"Error on the training people   {self.error:.4f}"]

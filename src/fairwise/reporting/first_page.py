@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fairwise.numbers import share_difference
-from fairwise.reporting.measures import ErrorWords
+from fairwise.reporting.words import ErrorWords
 
 if TYPE_CHECKING:
-    from fairwise.auditing.findings import Findings, Headline
+    from fairwise.auditing.findings import Findings
     from fairwise.reporting.words import Words
+    from fairwise.results.fits import Headline
 
 
 def message(findings: Findings, words: Words) -> str:
-    """What was followed and what that costs, who asked, how good the model is, and how sure that is."""
+    """Tell what is followed and what that costs, who asked, how good the model is, and how sure that is."""
     sentences = [
         _cost(findings, words),
         affected(findings.headline, words),
@@ -31,19 +32,19 @@ def _cost(findings: Findings, words: Words) -> str:
         nobody = words.ngettext(
             "{people} was asked, and asked for nothing.", "{people} were asked, and nobody asked for anything.", n
         )
-        begun, free = nobody.format(people=people), say("So the model is free.")
-        return f"{begun} {free} {_error_alone(findings, words)}"
+        opening, free = nobody.format(people=people), say("So the model is free.")
+        return f"{opening} {free} {_error_alone(findings, words)}"
     what = words.ngettext("what {people} asked for", "what {people} asked for", n).format(people=people)
     names = {"what": what, "share": f"{words.short_in_100(followed / asked)}\N{NO-BREAK SPACE}%"}
     missed = followed < asked
-    begun = (say("The model follows {share} of {what}.") if missed else say("The model follows {what}.")).format(
+    opening = (say("The model follows {share} of {what}.") if missed else say("The model follows {what}.")).format(
         **names
     )
     if headline.compared[1] is None:
-        return f"{begun} {_error_alone(findings, words)}"
+        return f"{opening} {_error_alone(findings, words)}"
     if not findings.measure.is_share:
-        return f"{begun} {_mean_cost(findings, words)}"
-    return _wrong_decisions(findings, words, names, begun if missed else None)
+        return f"{opening} {_mean_cost(findings, words)}"
+    return _wrong_decisions(findings, words, names, opening if missed else None)
 
 
 def _error_alone(findings: Findings, words: Words) -> str:
@@ -51,16 +52,16 @@ def _error_alone(findings: Findings, words: Words) -> str:
     if findings.measure.is_share:
         wrong = words.short_in_100(error)
         return words.translate("It is wrong {wrong} times in 100.").format(wrong=wrong)
-    told = ErrorWords(findings.measure, words)
-    return f"{told.name}: {told.error(error)}."
+    errors = ErrorWords(findings.measure, words)
+    return f"{errors.name}: {errors.error(error)}."
 
 
 def _mean_cost(findings: Findings, words: Words) -> str:
-    """What decisions cost with and without what people asked for."""
-    told, (error, plain, _) = ErrorWords(findings.measure, words), findings.headline.compared
+    """Tell the mean cost of decisions with and without what people asked for."""
+    errors, (error, plain, _) = ErrorWords(findings.measure, words), findings.headline.compared
     assert plain is not None
-    names = {"measure": told.name, "error": told.error(error), "without": told.error(plain)}
-    if told.shows(error, plain):
+    names = {"measure": errors.name, "error": errors.error(error), "without": errors.error(plain)}
+    if errors.shows(error, plain):
         text = words.translate("{measure}: {error}, instead of {without} without that.").format(**names)
     else:
         text = words.translate("{measure}: {error}, with that or without.").format(**names)
@@ -68,17 +69,17 @@ def _mean_cost(findings: Findings, words: Words) -> str:
 
 
 def _of_mean(findings: Findings, words: Words) -> str:
-    """Of several rules that say amounts people get the mean, which misses less than one drawn by lot."""
-    told, proved = ErrorWords(findings.measure, words), findings.certificate
+    """Tell the error of the mean amount, which misses by less than a rule drawn by lot."""
+    errors, proved = ErrorWords(findings.measure, words), findings.certificate
     measured = findings.held_out is not None  # then on other people than what is proved
-    if findings.amounts is None or measured or not told.shows(proved.error, proved.mean_error):
+    if findings.amounts is None or measured or not errors.shows(proved.error, proved.mean_error):
         return ""
     text = words.translate("That is of rules drawn by lot; the mean that people are given misses by less: {error}.")
-    return f" {text.format(error=told.error(proved.mean_error))}"
+    return f" {text.format(error=errors.error(proved.mean_error))}"
 
 
-def _wrong_decisions(findings: Findings, words: Words, names: dict[str, str], begun: str | None) -> str:
-    """How many more decisions are wrong; ``begun`` says how much is followed, where that is not all."""
+def _wrong_decisions(findings: Findings, words: Words, names: dict[str, str], opening: str | None) -> str:
+    """Tell how many more decisions are wrong; ``opening`` says how much is followed, where that is not all."""
     say, (error, plain, _) = words.translate, findings.headline.compared
     assert plain is not None
     cost = share_difference(error, plain)
@@ -87,7 +88,7 @@ def _wrong_decisions(findings: Findings, words: Words, names: dict[str, str], be
         "without": words.short_in_100(plain),
         "cost": words.number(cost.normalize() + 0),
     }
-    if begun is not None:
+    if opening is not None:
         if cost > 0:
             costs = words.ngettext(
                 "That costs {cost} more wrong decision in 100 ({wrong} instead of {without}).",
@@ -98,7 +99,7 @@ def _wrong_decisions(findings: Findings, words: Words, names: dict[str, str], be
             costs = say("That costs nothing that shows: it is wrong {wrong} times in 100, and so it would be without.")
         else:
             costs = say("That costs nothing: it is wrong {wrong} times in 100, the best found without {without} times.")
-        return f"{begun} {costs.format(**names)}"
+        return f"{opening} {costs.format(**names)}"
     if cost > 0:
         costs = words.ngettext(
             "Following {what} costs {cost} more wrong decision in 100 ({wrong} instead of {without}).",
@@ -153,11 +154,11 @@ def _constant(findings: Findings, words: Words) -> str:
         return ""
     is_beaten = held is None or "constant" not in held.not_beaten
     if not findings.measure.is_share:
-        told = ErrorWords(findings.measure, words).error(guess)
+        errors = ErrorWords(findings.measure, words).error(guess)
         sentence = say("Always saying “{label}” would make it {guess}.")
         if not is_beaten:
             sentence = say("The model is not clearly better than always saying “{label}”: {guess}.")
-        return sentence.format(label=findings.guess_label, guess=told)
+        return sentence.format(label=findings.guess_label, guess=errors)
     better = share_difference(guess, error)
     names = {
         "label": findings.guess_label,
@@ -178,13 +179,13 @@ def _constant(findings: Findings, words: Words) -> str:
 
 
 def _caution(findings: Findings, words: Words) -> list[str]:
-    """What the numbers above do not promise."""
+    """Tell what the numbers above do not promise."""
     say, held, cautions = words.translate, findings.held_out, []
     if held is None:
         cautions.append(say("All this is about the people the model was made from. With new people it may do worse."))
     else:
-        told = ErrorWords(findings.measure, words)
-        if "plain" in held.not_beaten and told.shows(held.error, held.plain.error) <= 0:
+        errors = ErrorWords(findings.measure, words)
+        if "plain" in held.not_beaten and errors.shows(held.error, held.plain.error) <= 0:
             cautions.append(say("It is not clearly more accurate than without what they asked for."))
         cautions.append(say("All errors here were measured on people left out when such models were made."))
     if findings.certificate.kind != "exact":
