@@ -65,7 +65,7 @@ def test_reasons_persuade_only_those_who_are_shown_them(home: tuple[StudyFolder,
     open_second_round(database)
     result = returned(home, run, SecondThoughts(persuasion=1.0, wavering=0.0))
     said = both_rounds(database).dropna()
-    assert result.came_back == PEOPLE
+    assert result.n_returned == PEOPLE
     assert set(said["arm"]) == {TALKED, ALONE}
     changed = (said[1] != said[2]).groupby(said["arm"]).sum()
     assert changed[ALONE] == 0

@@ -68,7 +68,7 @@ def test_played_by_simulated_people_and_one_in_a_browser(
     said, known = pd.read_csv(out), pd.read_csv(judges).set_index("judge")
     again = said[said["round"] == 2]
     assert set(again["judge"]) == set(known.index)
-    assert walk.bots.came_back == BOTS
+    assert walk.bots.n_returned == BOTS
     assert len(again) - walk.bots.kept - walk.bots.changed == again["judge"].value_counts().iloc[0]
     assert abs(known["arm"].value_counts().diff().iloc[1]) <= 2
 

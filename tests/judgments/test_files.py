@@ -276,3 +276,16 @@ def test_a_failed_write_leaves_what_was_there(tmp_path: Path) -> None:
         Judgments(mixed).write(tmp_path / "j.parquet")
     assert path.read_text() == "precious"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_reading_names_the_call_that_was_meant() -> None:
+    frame = pd.DataFrame({"judge": ["ann"], "a": [1], "b": [2], "answer": ["same"]})
+    with pytest.raises(JudgmentsError, match=r"name of a file, not DataFrame; for a table: Judgments\(table\)"):
+        Judgments.read(frame)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("argument", ["columns", "answers"])
+def test_maps_that_are_lists_are_refused(argument: str, tmp_path: Path) -> None:
+    (tmp_path / "j.csv").write_text(f"{HEADER}ann,1,2,same\n")
+    with pytest.raises(JudgmentsError, match=rf"{argument}: \['rater'\]; allowed: a mapping such as"):
+        Judgments.read(tmp_path / "j.csv", **{argument: ["rater"]})  # type: ignore[arg-type]

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+import fairwise
 import fairwise.judgments
 
 
@@ -17,6 +18,7 @@ def test_importing_judgments_loads_neither_scipy_nor_scikit_learn() -> None:
 def test_every_public_name_is_there() -> None:
     for name in fairwise.judgments.__all__:
         assert getattr(fairwise.judgments, name).__name__ == name
-    assert set(fairwise.judgments.__all__) <= set(dir(fairwise.judgments))
+    assert dir(fairwise.judgments) == fairwise.judgments.__all__
+    assert dir(fairwise) == fairwise.__all__
     with pytest.raises(AttributeError, match=r"module 'fairwise\.judgments' has no attribute 'verdicts'"):
         _ = fairwise.judgments.verdicts

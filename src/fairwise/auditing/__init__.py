@@ -1,4 +1,4 @@
-"""How far models are from what people said, and how much of that holds beyond the people asked."""
+"""Distances of models from what people said, and what of that holds beyond the people asked."""
 
 from fairwise.auditing.answer_bands import AnswerBands, answer_bands
 from fairwise.auditing.audit import Audit, audit

@@ -38,7 +38,7 @@ _NO_LIMIT = 2.0  # stands for an eta of None among numbers
 
 @dataclass(frozen=True, eq=False)
 class AnswerBands:
-    """What would lie where, in a share ``coverage`` of ``n_draws`` other days.
+    """Bands that hold in a share ``coverage`` of ``n_draws`` other days.
 
     ``errors`` has a line per point: gamma, eta, error, answers_low, answers_high. ``prices`` has a line per pair that
     somebody was asked about, by ``a`` and ``b``: what it costs at the model's own gamma and eta, price, low, high.
@@ -79,7 +79,7 @@ def answer_bands(
     progress: Callable[[int, int], None] | None = None,
     **fit_params: Any,
 ) -> AnswerBands:
-    """How far the error, and what each pair costs, would move if the same people were asked the same again.
+    """Measure how far the error and the prices would move if the same people were asked the same again.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def another_day(answers: AnswerModel, judgments: Judgments) -> Floats:
 
 
 def drawn(judgments: Judgments, chances: Floats, rng: np.random.Generator) -> Judgments:
-    """The same rows with answers drawn by these probabilities ``(N, 4)``."""
+    """Return the rows with answers drawn by these probabilities ``(N, 4)``."""
     steps = np.cumsum(chances, axis=1)
     place = (rng.random((len(chances), 1)) * steps[:, -1:] >= steps).sum(axis=1)
     said = np.array([str(answer) for answer in Answer], dtype=object)[np.minimum(place, len(Answer) - 1)]
@@ -189,7 +189,7 @@ def _of_asked(prices: pd.DataFrame, judgments: Judgments) -> pd.DataFrame:
 
 
 def _price_bands(own: pd.Series[float], prices: list[pd.Series[float]], ends: tuple[float, float]) -> pd.DataFrame:
-    """By pair: what it costs, and between what that lies; a pair that asks for nothing on a day costs nothing."""
+    """Return the price of each pair with its band; a pair that asks for nothing on a day costs nothing."""
     days = pd.concat(prices, axis=1).fillna(0.0)
     every = own.index.union(days.index)
     days, own = days.reindex(every, fill_value=0.0), own.reindex(every, fill_value=0.0)

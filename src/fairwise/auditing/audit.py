@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Audit:
-    """How far a model's scores are from a panel's judgments.
+    """Result of an audit: how far a model's scores are from a panel's judgments.
 
     Attributes
     ----------
@@ -250,7 +250,7 @@ def audit(
 
 
 def _followed_of_given(averages: AnswerMeans, given: NDArray[np.bool_]) -> AnswerMeans:
-    """The same averages, that of what is followed over the answers that were given alone, as it is counted."""
+    """Return the averages, with the share followed over the answers that were given alone."""
     counted_in = np.ones_like(averages.numerator)
     counted_in[~given, AVERAGES.index("share_followed")] = 0.0
     return replace(averages, numerator=averages.numerator * counted_in, denominator=averages.denominator * counted_in)
@@ -325,7 +325,7 @@ NOT_COVERED = (
     f"* a rough guide only: fewer than {LEAST_JUDGES} judges, or fewer than {LEAST_PAIRS} pairs with a violation (or "
     "without one)"
 )
-"""What to say below intervals that are not `covered`."""
+"""Note below intervals that are not `covered`."""
 
 
 NOT_WEIGHTED = "These numbers are about the answers given; selection_probability is not used (held_out weights by it)."

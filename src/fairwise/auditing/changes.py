@@ -61,7 +61,7 @@ class Changes:
 
     @classmethod
     def of(cls, judgments: Judgments, reasons: pd.DataFrame | None = None) -> Changes:
-        """From judgments of several rounds; before is round 1, after is a judge's last later round about the pair.
+        """Compare round 1 with each judge's last later round about the pair.
 
         Repeats, checks and predicted answers are not counted. ``reasons`` has columns a, b and answer, a line for each
         reason that was shown.
@@ -156,7 +156,7 @@ def _most_frequent(counts: Ints) -> Ints:
 
 
 def _coded(rows: Oriented, judges: pd.Index) -> Oriented:
-    """The same rows with judges numbered from 0."""
+    """Return the rows with judges numbered from 0."""
     codes = judges.get_indexer(pd.Index(rows.judge)).astype(np.int64)
     return replace(rows, judges=rows.judges.take(judges.to_numpy()), judge=codes)
 
@@ -181,7 +181,7 @@ class Change:
 
     @classmethod
     def of(cls, changes: Changes, members: Bools, rooms: Ints | None) -> Change:
-        """Of these judges ``(J,)``, without any of the others; with the room of each ``(J,)``, or None."""
+        """Return the agreement of these judges ``(J,)`` alone; with the room of each ``(J,)``, or None."""
         chosen = members[changes.before.judge]
         before, after = (AnswerCounts.of(rows.only(chosen), _LEVEL) for rows in (changes.before, changes.after))
         n = before.n_judges

@@ -51,7 +51,7 @@ def some_judgments(value: object) -> Judgments:
 
 
 def fit_params(given: Iterable[str]) -> None:
-    """What ``fit`` may have been given besides people, outcomes and judgments."""
+    """Check the arguments of ``fit`` besides people, outcomes and judgments."""
     for name in given:
         if name not in _FIT_PARAMS:
             raise InputError(f"{name}= is not known: besides its own settings this takes {' and '.join(_FIT_PARAMS)}.")

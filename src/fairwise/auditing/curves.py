@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class FrontierRun:
-    """What every curve of a run has in common."""
+    """Data that all curves of a run share."""
 
     people: Any
     outcome: Any
@@ -136,12 +136,12 @@ class FrontierRun:
 
     @property
     def _n_people(self) -> float:
-        """How many people of equal weight the table is worth (Kish)."""
+        """Return the number of people of equal weight that the table is worth (Kish)."""
         weight = self._weight
         return float(weight.sum() ** 2 / (weight**2).sum())
 
     def _predictions(self, prepared: PreparedFit, solution: Solution) -> dict[str, float]:
-        """What people get, weighted: rates of each group, and of amounts the loss of their mean.
+        """Return weighted rates of each group, and for amounts the loss of their mean.
 
         Of two labels the false positive rate: how likely someone without label 1 is to get it. Of more, how well the
         group is treated, and how often it gets each label; of amounts that, and its mean amount.
@@ -242,7 +242,7 @@ class _Progress:
 
 
 def _fingerprint(run: FrontierRun, by: str) -> str:
-    """Of everything that the numbers depend on."""
+    """Return a checksum of everything that the numbers depend on."""
     content = checksum_of_tables(
         run.people,
         run.outcome,
@@ -317,7 +317,7 @@ _KINDS: dict[str, type[LinearClassifiers | TreeClassifiers]] = {
 
 
 class Checkpoint:
-    """What one run has finished so far, on disk, so that a run killed at any moment goes on where it was.
+    """Finished points of a run, on disk, so that a run killed at any moment goes on where it was.
 
     That is whole curves, and of an unfinished one the ``classifiers`` found. ``fingerprint`` is what the run was asked,
     so that none is mixed up. One line for each, written whole and flushed to the disk before the next begins; a line

@@ -47,7 +47,7 @@ def effects(
     n_draws: int = N_DRAWS,
     seed: int = 0,
 ) -> Effects:
-    """What people changed between round 1 and round 2, and what their arm has to do with it.
+    """Compare the answers of round 1 and round 2, by arm.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def effects(
 def _arm_line(
     changes: Changes, by_judge: pd.DataFrame, members: Bools, confidence: float, rooms: Ints | None
 ) -> dict[str, float]:
-    """What a line of ``arms`` says of these judges."""
+    """Return the line of ``arms`` about these judges."""
     back = by_judge[members[changes.returned]]
     line: dict[str, float] = {
         "judges": int(members.sum()),
@@ -480,7 +480,7 @@ class Comparison:
         return line_of(self.name, "agreement", *values, found)
 
     def _by_unit(self, values: Floats, who: Bools) -> Floats:
-        """Of each of these judges or, where arms fell to rooms, the mean over those of each room."""
+        """Return the value of each of these judges or, where arms fell to rooms, the mean of each room."""
         if self.assigned.rooms is None:
             return values[who]
         unit = np.unique(self.assigned.rooms[who], return_inverse=True)[1]

@@ -1,4 +1,4 @@
-"""What an error is, and how sure one is of it."""
+"""Measures of error and their intervals."""
 
 from __future__ import annotations
 
@@ -36,27 +36,27 @@ def refuse_amounts(what: str, model: object) -> None:
 
 @dataclass(frozen=True)
 class ErrorMeasure:
-    """What an error is: the ``share`` of people decided wrongly, or a mean of what decisions ``cost``.
+    """Measure of error: the ``share`` of people decided wrongly, or a mean of what decisions ``cost``.
 
     Of amounts that is how far they are from what was recorded, ``squared`` or ``absolute``, in a ``unit``.
     """
 
     kind: Literal["share", "cost", "squared", "absolute"] = "share"
     largest: float = 1.0
-    """What one decision can cost at most."""
+    """Largest cost of one decision."""
 
     unit: str = ""
 
     @classmethod
     def of(cls, loss: pd.DataFrame | None, amounts: Amounts | None = None) -> ErrorMeasure:
-        """As a setting ``loss`` of a classifier says, or of a regressor these amounts, which know it."""
+        """Return the measure for a classifier's ``loss``, or for a regressor's amounts, which know theirs."""
         if amounts is not None:
             return cls("squared" if amounts.loss == "squared" else "absolute", amounts.unit)
         return cls() if loss is None else cls("cost", float(np.max(loss.to_numpy(dtype=float))))
 
     @classmethod
     def of_model(cls, model: Model) -> ErrorMeasure:
-        """That of a fitted model."""
+        """Return the measure of a fitted model."""
         return cls.of(None, model.amounts) if is_of_amounts(model) else cls.of(model.loss)
 
     @property
@@ -65,7 +65,7 @@ class ErrorMeasure:
         return self.kind == "share"
 
     def interval(self, error: float, n_people: float) -> tuple[float, float]:
-        """Where it would lie, 95 times in 100, for other people like these.
+        """Return the interval of an error, 95 times in 100, for other people like these.
 
         Of numbers between 0 and ``largest`` with a given mean none vary more than those that are one or the other, so
         the interval of a share holds for what is between, too.

@@ -17,7 +17,7 @@ from fairwise.auditing.groups import FeatureUse, default_groups, free_texts, gai
 from fairwise.auditing.panel import Panel
 from fairwise.auditing.prices import ExpensivePair, expensive_pairs, plain_error, spread_over_pairs
 from fairwise.auditing.provenance import Provenance, Recipe, refuse_other_origin
-from fairwise.constraints.pairs import asked_rows
+from fairwise.constraints.pairs import answered_rows
 from fairwise.constraints.violations import STATUSES, status_counts
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
@@ -39,7 +39,7 @@ KEY = ["judge", "a", "b", "answer"]
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """What there is to report about one fitted model and the panel it listened to.
+    """Content of a report about one fitted model and its panel.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ class Findings:
 
     @property
     def wishes(self) -> pd.DataFrame:
-        """How often the two were to be treated the ``same``, in an ``order``, or nothing was asked, and what was done.
+        """Number of answers that ask for the ``same``, an ``order`` or nothing, by what was done.
 
         Columns: ``followed``, ``not followed`` and ``asks nothing``, in answers.
         """
@@ -166,7 +166,7 @@ class Findings:
         )
 
     def interval(self, error: float) -> tuple[float, float]:
-        """Between what an error would lie, 95 times in 100, for other people like these."""
+        """Return the interval of an error, 95 times in 100, for other people like these."""
         return self.measure.interval(error, self.n_people)
 
 
@@ -256,7 +256,7 @@ def findings(
     asked = judgments.asked()
     result = _audit(model, words, probability, table.index, asked, by_groups, labelled)
     constants = None if labelled is None else constant_costs(model, labelled.to_numpy())
-    prices = asked_rows(model.prices_)
+    prices = answered_rows(model.prices_)
     pairs, spread = followed_by_pair(prices), spread_over_pairs(prices, measure.largest)
     curve = None if frontier is None else Curve.of(frontier, model, chosen, len(table))
     least_traced = np.inf if curve is None else curve.unbound_error  # where a search is heuristic, the better of two
@@ -322,7 +322,7 @@ def _audit(
     groups: pd.DataFrame | None,
     outcome: pd.Series[Any] | None,
 ) -> Audit:
-    """What the model does with what was asked; rates of groups are of two labels, one of which is good."""
+    """Audit the model; rates of groups are of two labels, one of which is good."""
     valued = labels.label_values is not None
     scores = pd.Series(labels.treatment(probability) if valued else probability[:, 1], index=index)
     by_groups = None if valued else groups
@@ -364,7 +364,7 @@ def _as_in_the_fit(model: Model, people: object) -> Any:
 
 
 def _shown_columns(model: Model, people: pd.DataFrame, outcome: object) -> list[str]:
-    """What the model was told about people, and never what happened to them."""
+    """Return the columns that the model uses, never the outcome."""
     used = getattr(model, "feature_names_in_", people.columns)
     hidden = getattr(outcome, "name", None)
     return [name for name in used if name in people.columns and (hidden is None or name != hidden)]

@@ -12,7 +12,7 @@ import pandas as pd
 
 from fairwise.auditing.error_measure import ErrorMeasure
 from fairwise.auditing.provenance import COLUMN, Provenance, default_settings
-from fairwise.constraints.pairs import asked_rows
+from fairwise.constraints.pairs import answered_rows
 from fairwise.constraints.violations import NOT_FOLLOWED, status_counts
 from fairwise.errors import InputError, quote
 from fairwise.judgments import Judgments
@@ -152,7 +152,7 @@ def followed_row(prices: pd.DataFrame, n_not_followed: int) -> dict[str, object]
 
     Predicted ones are not among them: nobody gave them.
     """
-    prices = asked_rows(prices)
+    prices = answered_rows(prices)
     counts = status_counts(prices["status"])
     not_followed = prices[prices["status"] == NOT_FOLLOWED]
     first = not_followed.sort_values(["price", "violation"], ascending=False, kind="stable").head(n_not_followed)

@@ -82,7 +82,7 @@ def gains(
     groups: pd.DataFrame,
     labels: Labels,
 ) -> pd.DataFrame:
-    """What following people does to everyone and to each group, against a model of the same kind that does not.
+    """Compare everyone and each group with a model of the same kind that follows nobody.
 
     One line for everyone (``attribute`` and ``group`` are empty), then one for each group of each column:
 

@@ -48,7 +48,7 @@ def without_judges(
     progress: Progress | None = None,
     **fit_params: object,
 ) -> pd.DataFrame:
-    """What the model would be without each judge, or without each group of judges.
+    """Measure the model without each judge, or without each group of judges.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def influential_judges(
 
 @dataclass(frozen=True, eq=False)
 class Influence:
-    """What both functions say, from one search for everyone: for those who want more than one table."""
+    """Results of both functions from one search for everyone."""
 
     search: LeaveOut
     n_jobs: int = 1
@@ -193,7 +193,7 @@ def _absences(table: pd.DataFrame) -> tuple[Absence, ...]:
 
 
 def _searches(judgments: Judgments, n: int) -> int:
-    """How many models are compared to find ``n`` judges one after the other."""
+    """Return the number of models compared to find ``n`` judges one after the other."""
     return sum(judgments.n_judges - turn for turn in range(n))
 
 
@@ -202,12 +202,12 @@ def _lines(search: LeaveOut, groups: list[Group], least_change: float) -> list[d
 
 
 def _most(search: LeaveOut, groups: list[Group]) -> tuple[Group, ModelWithout]:
-    """Those whose absence changes the error most, and the model without them."""
+    """Return the group whose absence changes the error most, and the model without it."""
     return max(zip(groups, search.each_without(groups), strict=True), key=_change)
 
 
 def _change(found: tuple[Group, ModelWithout]) -> float:
-    """What is greatest for whom to leave out; of equals the first."""
+    """Return the size of the change of the error; of equals the first group counts."""
     return round(abs(found[1].error_change), _DIGITS)
 
 
@@ -216,7 +216,7 @@ def _behind(progress: Progress | None, before: int, total: int) -> Progress | No
 
 
 def _groups(judgments: Judgments, by: str | None) -> dict[Any, Group]:
-    """Who is left out together."""
+    """Return the groups of judges that are left out together."""
     if by is None:
         return {judge: [judge] for judge in judgments.judges}
     attributes = judgments.judge_attributes

@@ -93,18 +93,18 @@ class AnswerMeans:
     largest: FloatArray = field(default_factory=lambda: np.array([1.0, 0.5, 0.5, 1.0]))
 
     def where(self, chosen: NDArray[np.bool_] | IntArray) -> AnswerMeans:
-        """The same averages over these answers only, a mask or positions."""
+        """Return the averages over these answers only, a mask or positions."""
         parts = {name: getattr(self, name)[chosen] for name in ("numerator", "denominator", "judge", "pair")}
         return replace(self, **parts)
 
     @property
     def n_judges(self) -> int:
-        """How many judges gave these answers."""
+        """Number of judges who gave these answers."""
         return int(np.count_nonzero(np.bincount(self.judge)))
 
     @property
     def n_pairs(self) -> int:
-        """How many distinct pairs the answers are about."""
+        """Number of distinct pairs that the answers are about."""
         return int(np.count_nonzero(np.bincount(self.pair)))
 
     def whole(self) -> FloatArray:

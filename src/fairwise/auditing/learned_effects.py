@@ -1,4 +1,4 @@
-"""What talking did to what is learned: models of the answers before and after, by arm, at the same gamma and eta."""
+"""Effects on what is learned: models of the answers before and after, by arm, at the same gamma and eta."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ class _Measure:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """What was measured of a part of the panel, None where nobody of it came back; ``resampled`` is ``(B, 4)``.
+    """Measurements of a part of the panel, None where nobody of it came back; ``resampled`` is ``(B, 4)``.
 
     ``n`` judges are in it, and ``units`` to which arms fell: these judges or, where they fell to rooms, rooms.
     """
@@ -232,7 +232,7 @@ class _Part:
         return self.resampled.std(axis=0, ddof=1) if len(self.resampled) else np.full(len(LEARNED), np.nan)
 
     def line(self, confidence: float) -> dict[str, float]:
-        """What a line of ``arms`` says."""
+        """Return a line of ``arms``."""
         line: dict[str, float] = {"returned": self.n}
         nothing = np.full(len(LEARNED) - 1, np.nan)
         before, after = (nothing, nothing) if self.own is None else (self.own.before, self.own.after)

@@ -126,7 +126,7 @@ class LeaveOut:
 
     @property
     def room(self) -> float:
-        """How much more error than the best the model has."""
+        """Error of the model beyond the best."""
         points, people = self.whole.problem.points, self.whole.people
         on_points = np.zeros_like(points.error_cost)
         on_points[people] = self.present
@@ -147,7 +147,7 @@ class ModelWithout:
         return self.solution.error - self.search.best.error
 
     def line(self, least_change: float) -> dict[str, float]:
-        """What a table says of it."""
+        """Return a line of a table."""
         search, problem = self.search, self.prepared.problem
         classifiers, weights, share = self._nearest()
         mixture = Mixture(classifiers, weights, n_labels(problem.points.error_cost))
@@ -233,7 +233,7 @@ class ModelWithout:
 
 
 def largest_differences(one: FloatArray, two: FloatArray) -> FloatArray:
-    """By how much the probability of any label differs at most ``(n,)``."""
+    """Return the largest difference of the probability of any label ``(n,)``."""
     if one.ndim == 1:
         return np.abs(one - two)
     return np.asarray(np.abs(of_all_labels(one) - of_all_labels(two)).max(axis=1, initial=0.0))

@@ -89,7 +89,7 @@ def compare_rules(
     *,
     by: str | None = None,
 ) -> pd.DataFrame:
-    """What models learned under different rules of a committee cost, and whom they follow.
+    """Compare models learned under different rules of a committee: what they cost and whom they follow.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ class PanelModel:
 
 @dataclass(frozen=True, eq=False)
 class PanelModels:
-    """What is needed to find the model of any part of ``J`` judges.
+    """Data to find the model of any part of ``J`` judges.
 
     ``judge`` and ``round`` ``(N,)`` say whose each answer is, and whether it is of before or after; ``labels``
     ``(K, P)``, ``errors`` ``(K,)`` and ``values`` are those of the classifiers found.
@@ -134,7 +134,7 @@ class PanelModels:
         weight = pairs.answers["weight"].to_numpy(dtype=float) * times[self.judge] * (self.round == number)
         mass = np.bincount(pairs.entry_row, weight[pairs.entry_answer], minlength=len(pairs)).astype(float)
         rows = replace(pairs, mass=mass, answers=pairs.answers.assign(weight=weight))
-        shares = rows.shares(prepared.settings.weighting, among=weight > 0)
+        shares = rows.shares(prepared.settings.weighting, mask=weight > 0)
         counted = np.flatnonzero(shares > 0)
         budget = Budget("panel", counted, shares[counted], NO_BUDGET if self.eta is None else float(self.eta))
         base = prepared.problem

@@ -45,7 +45,7 @@ def plan(
     simulate: Study | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """How wide the interval of an average over all answers will be, and how many judges make it narrow enough.
+    """Compute the width of the interval of an average, or the number of judges that makes it narrow enough.
 
     ``J`` independent judges answer ``k`` pairs of their own each; an average of ``N = J k`` numbers in [0, 1] with mean
     ``rate`` is wanted to within ``wanted``. Answers of one judge resemble each other with correlation ``rho``, so they
@@ -120,7 +120,7 @@ def design_effect(pairs: int, correlation: float) -> float:
 
 
 def judge_correlation(judgments: pd.DataFrame, value: str = "excess") -> float:
-    """How alike one judge's values are (0: not at all, 1: equal), from an audit's ``judgments``.
+    """Return how alike one judge's values are (0: not at all, 1: equal), from an audit's ``judgments``.
 
     One-way analysis of variance: ``(B - W) / (B + (k - 1) W)`` with mean squares ``B`` between and ``W`` within judges
     and ``k`` the (adjusted mean) number of answers of a judge; at least 0.
@@ -188,7 +188,7 @@ PLAYING, FITTING = "Simulated studies", "Fits to their answers"
 
 @dataclass(frozen=True)
 class Cost:
-    """What to learn from simulated answers, to see what they cost."""
+    """Data to learn from simulated answers, to see what they cost."""
 
     outcome: pd.Series[Any]
     gamma: float = 0.1
@@ -199,7 +199,7 @@ class Cost:
 
 @dataclass(frozen=True, eq=False)
 class SimulatedPlan:
-    """What simulated studies showed.
+    """Result of simulated studies.
 
     ``panels`` has a row for every panel size, with averages over the simulated studies: judges, answers, shared_pairs
     (answered by two or more), alpha, alpha_low, alpha_high and half_width (of the interval that one study would show),
@@ -212,7 +212,7 @@ class SimulatedPlan:
     n_fits: int
     error_without_judgments: float = np.nan
     error_of_one_label: float = np.nan
-    """Of predicting the more frequent outcome for everyone."""
+    """Error of predicting the more frequent outcome for everyone."""
 
 
 def simulate_study(
@@ -297,7 +297,7 @@ def simulate_answers(study: StudyFolder, people: pd.DataFrame, n_judges: int, *,
 
 
 def _reliability(judgments: Judgments, confidence: float) -> dict[str, float]:
-    """What ``fairwise check`` would show of one study."""
+    """Return what ``fairwise check`` would show of one study."""
     agreement = krippendorff_alpha(judgments, confidence=confidence)
     again = repeat_consistency(judgments, confidence=confidence).overall
     return {
@@ -357,7 +357,7 @@ def simulate_arms(
     seed: int = 0,
     progress: Progress = lambda _stage, _done, _all: None,
 ) -> pd.DataFrame:
-    """How often an effect of this size would be seen, by the number of participants.
+    """Return how often an effect of this size would be seen, by the number of participants.
 
     Parameters
     ----------

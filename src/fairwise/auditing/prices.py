@@ -1,4 +1,4 @@
-"""What a fit followed and what it cost: by judge, pair and person, how unevenly, and what giving some up saves."""
+"""Prices of a fit's judgments by judge, pair and person, how uneven they are, and what giving some up saves."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Trained = TypeVar("Trained", bound="Model")
 
 
 def followed_by_judge(prices: pd.DataFrame) -> pd.DataFrame:
-    """What a fit did with each judge's judgments, the dearest judge first; ``prices`` is a model's ``prices_``.
+    """Return a line for each judge, the most expensive first; ``prices`` is a model's ``prices_``.
 
     Columns: ``pairs`` shown; answers ``followed``, ``not_followed`` and ``asks_nothing``; ``excess``, summed over the
     judge's pairs; ``mean_excess``, that over twice the pairs, which is what the judge's own budget bounds; ``price``.
@@ -43,7 +43,7 @@ def followed_by_judge(prices: pd.DataFrame) -> pd.DataFrame:
 
 
 def followed_by_pair(prices: pd.DataFrame) -> pd.DataFrame:
-    """What a fit did with what was said about each pair, the dearest pair first; ``prices`` is a model's ``prices_``.
+    """Return a line for each pair, the most expensive first; ``prices`` is a model's ``prices_``.
 
     Columns: answers ``followed``, ``not_followed`` and ``asks_nothing``; the largest ``violation`` and ``excess``; the
     sum of the ``price``.
@@ -62,7 +62,7 @@ def price_by_person(prices: pd.DataFrame) -> pd.Series[float]:
 
 
 def lorenz(values: object) -> pd.DataFrame:
-    """How much of a total the largest values make up: ``share`` of the values, largest first, and of the ``total``.
+    """Return the Lorenz curve of values: ``share`` of the values, largest first, and of the ``total``.
 
     >>> lorenz([3.0, 1.0, 0.0, 0.0])["total"].tolist()
     [0.0, 0.75, 1.0, 1.0, 1.0]
@@ -78,7 +78,7 @@ def lorenz(values: object) -> pd.DataFrame:
 
 
 def spread_over_pairs(prices: pd.DataFrame, unit: float = 1.0) -> dict[str, pd.DataFrame]:
-    """How unevenly ``price`` and ``excess`` are spread over the pairs: a Lorenz curve of each, without rounding.
+    """Return the Lorenz curves of ``price`` and ``excess`` over the pairs, without rounding.
 
     ``unit`` is what one decision can cost at most, in which prices are counted.
     """
@@ -95,7 +95,7 @@ def removal_saving(
     n: int = 5,
     **fit_params: object,
 ) -> pd.DataFrame:
-    """For each of the ``n`` dearest pairs: its price, and the error really saved by refitting without it.
+    """Refit without each of the ``n`` most expensive pairs; return its price and the error really saved.
 
     Giving a pair up means that what was said about it asks for nothing any more; it was still shown, so every other
     weight stays. By convexity the saving is at most ``bound = price * max(0, new violation - gamma) + gap``, where the
@@ -161,7 +161,7 @@ def plain_clone(model: Trained) -> Trained:
 
 
 def unbound_model(model: Model, people: Any, outcome: object, judgments: Judgments) -> Model:
-    """The same kind of model that no judgment and no rule about groups binds, of the least error that is found."""
+    """Return a model of the same kind without judgments and rules about groups, of the least error found."""
     free = {"gamma": 1.0, "eta": None, "group_constraints": None, "judge_budgets": None}
     labels = np.asarray(outcome) if is_of_amounts(model) else model.classes_[np.asarray(outcome, dtype=int)]
     about = judgments.about(people)  # they may carry other columns of these people
@@ -170,7 +170,7 @@ def unbound_model(model: Model, people: Any, outcome: object, judgments: Judgmen
 
 
 def _with_pairs(prices: pd.DataFrame) -> pd.DataFrame:
-    """With a column for the two people, in one order whichever side they stood on."""
+    """Add a column for the two people, in one order whichever side they stood on."""
     pairs = [(a, b) if str(a) <= str(b) else (b, a) for a, b in zip(prices["a"], prices["b"], strict=True)]
     return prices.assign(pair=pd.Series(pairs, index=prices.index, dtype=object))
 
@@ -238,10 +238,10 @@ class ExpensivePair:
     not_followed: bool
     price_low: float = np.nan
     price_high: float = np.nan
-    """Between what the price would lie with answers of another day, where that is known."""
+    """Band of the price with answers of another day, where that is known."""
 
     def on_other_days(self, bands: pd.DataFrame | None) -> ExpensivePair:
-        """The same with its band of :class:`~fairwise.auditing.answer_bands.AnswerBands`, where there is one."""
+        """Return the pair with its band of :class:`~fairwise.auditing.answer_bands.AnswerBands`, where there is one."""
         key = min(self.a, self.b), max(self.a, self.b)
         if bands is None or key not in bands.index:
             return self

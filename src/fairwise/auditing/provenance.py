@@ -1,4 +1,4 @@
-"""What a curve was made from, in a word that travels with it: people, outcomes, judgments and settings."""
+"""Provenance of a curve, stored with it: checksums of people, outcomes, judgments and settings."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Provenance:
         return json.dumps(self.__dict__, sort_keys=True)
 
     def differences(self, model: Provenance) -> list[str]:
-        """What this has that is not so of a model, in words; a table that either does not know is not compared."""
+        """Describe what differs from a model; a table that either does not know is not compared."""
         both = ((getattr(self, name), getattr(model, name), words) for name, words in _WORDS.items())
         result = [words for own, other, words in both if own is not None and other is not None and own != other]
         default = _defaults()

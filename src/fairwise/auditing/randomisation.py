@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
 
 N_DRAWS = 1999
-"""With the assignment that took place 2,000, of which 5 % are exactly 100."""
+"""Number of other assignments; with the one that took place 2,000, of which 5 % are exactly 100."""
 
 _ROUNDING = 1e-9
 _HALVINGS = 50
@@ -52,7 +52,7 @@ class Assignments:
 
     @classmethod
     def of(cls, treated: Bools, blocks: NDArray[np.int64] | None, n_draws: int, seed: int) -> Assignments:
-        """As many of the arm in each block as there were; ``blocks`` ``(n,)``, None where everyone is in one."""
+        """Draw assignments with as many of the arm in each block; ``blocks`` ``(n,)`` is None where all are in one."""
         where = np.zeros(len(treated), dtype=np.int64) if blocks is None else blocks
         members = [np.flatnonzero(where == block) for block in np.unique(where)]
         counts = [int(treated[block].sum()) for block in members]
@@ -70,7 +70,7 @@ class Assignments:
         return cls(treated, drawn, exact=False)
 
     def of_members(self, unit: NDArray[np.int64]) -> Assignments:
-        """The same of judges, each of whom is in the unit ``(n,)`` to which the arm fell."""
+        """Return the assignments of judges, each in the unit ``(n,)`` to which the arm fell."""
         return Assignments(self.treated[unit], self.drawn[:, unit], self.exact)
 
     def p_value(self, observed: float, others: Floats) -> float:
@@ -90,7 +90,7 @@ class Assignments:
 
 @dataclass(frozen=True)
 class Difference:
-    """What the arm has more than the control arm, between what it lies, and how often chance alone does as much."""
+    """Difference of an arm and the control arm, with its interval and p-value."""
 
     effect: float
     low: float

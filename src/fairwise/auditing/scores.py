@@ -1,4 +1,4 @@
-"""What models give people: scores by person id, in memory or read in blocks, and scores for choosing among models."""
+"""Scores of models: by person id, in memory or read in blocks, and scorers for choosing among models."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def checked_groups(groups: object, ids: pd.Index) -> pd.DataFrame:
 
 
 def positions_of(index: pd.Index, ids: pd.Index, what: str) -> IntArray:
-    """Where each of ``ids`` is in ``index``: 12, 12.0 and "12" are one person, "012" is another."""
+    """Return the position of each of ``ids`` in ``index``: 12, 12.0 and "12" are one person, "012" is another."""
     try:
         people = PeopleIds(index)
     except TableError as error:

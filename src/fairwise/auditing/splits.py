@@ -31,7 +31,7 @@ By = Literal["pair", "person", "judge"]
 
 @dataclass(frozen=True, eq=False)
 class AnswerIndex:
-    """Who answered about whom, as numbers: ``(N,)`` judges, pairs and people a and b.
+    """Answers as numbers: ``(N,)`` judges, pairs and people a and b.
 
     People are numbered as in the table of ``n_people``; judged people who are not in it follow after.
     """
@@ -54,7 +54,7 @@ class Split:
 
     @property
     def dropped(self) -> int:
-        """How many answers are about one person of each side."""
+        """Number of answers about one person of each side."""
         return int((~self.train & ~self.test).sum())
 
 
@@ -160,7 +160,7 @@ class SplitSide:
         return values | counts | {"answers": len(self.averages.judge)}
 
     def with_interval(self, confidence: float) -> SplitSide:
-        """The same with intervals: people vary for error, judges, pairs or people (``by``) for the rest."""
+        """Add intervals: people vary for error, judges, pairs or people (``by``) for the rest."""
         of_error = _variation_of_mean(self.errors)
         pairs = _units(self.averages, self.averages.pair)
         if self.ends is not None:

@@ -191,7 +191,7 @@ def _largest_by_unit(values: FloatArray, unit: IntArray, n: int) -> FloatArray:
 
 
 def _count_distinct(unit: IntArray, other: IntArray, n: int) -> IntArray:
-    """How many different ``other`` each unit meets."""
+    """Return the number of different ``other`` that each unit meets."""
     width = int(other.max(initial=0)) + 1
     return np.bincount(pd.unique(unit * width + other) // width, minlength=n).astype(np.intp)
 

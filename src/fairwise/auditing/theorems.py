@@ -1,4 +1,4 @@
-"""What theory promises about people and pairs not seen, and whether the promise says anything.
+"""Bounds of theory for people and pairs not seen, and whether they say anything.
 
 Setting of the paper's section 4: ``n`` people drawn independently, ``m`` ordered pairs drawn uniformly from them, a
 class of VC dimension ``d``. *Error* and *fairness loss* of every mixture of classifiers at once are within
@@ -88,7 +88,7 @@ def stated_fairness(n: int, m: int, d: int, eps: float) -> Bound:
 
 
 def corrected_fairness(n: int, m: int, d: int, eps: float) -> Bound:
-    """The same argument with its steps repaired.
+    """Repair the steps of the same argument.
 
     ``P(deviation > 2 eps + 1/n) <= 4 (2en/d)^(dk) exp(-n eps^2 / 32) + 2 (en/d)^(dk') exp(-m eps^2 / 2)`` with
     ``k = floor(128 ln(4n) / eps^2) + 1`` and ``k' = floor(32 ln(2n) / eps^2) + 1``. Replacing a mixture by a sparse one
@@ -106,7 +106,7 @@ def corrected_fairness(n: int, m: int, d: int, eps: float) -> Bound:
 
 
 def sharper_fairness(n: int, m: int, d: int, delta: float) -> Bound:
-    """By contraction instead of sparse mixtures: mixtures then cost nothing.
+    """Bound by contraction instead of sparse mixtures: mixtures then cost nothing.
 
     With ``n' = floor(n/2)`` and probability ``1 - delta``, the deviation is at most
     ``4 sqrt(2 d ln(en'/d) / n') + sqrt(ln(4/delta) / 2n) + 4 sqrt(2 d ln(en/d) / m) + sqrt(ln(4/delta) / 2m) + 1/n``:

@@ -141,8 +141,8 @@ class _Reader(HTMLParser):
             self._form = None
 
     def handle_data(self, data: str) -> None:
-        beside = any(name == "summary" or "hidden" in classes for name, classes in self._open)
-        if self._text is not None and not beside:  # the beginning of a folded text, and what only some hear
+        is_hidden = any(name == "summary" or "hidden" in classes for name, classes in self._open)
+        if self._text is not None and not is_hidden:  # the beginning of a folded text, and what only some hear
             self._text.append(data)
 
     def _collected(self, tag: str, text: str) -> None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import httpx2
     import pandas as pd
 
-_STEPS_OF_A_PAIR, _STEPS_BESIDE_PAIRS = 2, 20  # an answer, and why
+_STEPS_OF_A_PAIR, _MORE_STEPS = 2, 20  # an answer, and why
 # Seconds of thinking about a page: half of all thoughts take less than the first, few more than the second.
 _USUAL_THOUGHT, _LONGEST_THOUGHT, _SPREAD = 4.0, 20.0, 0.5
 
@@ -61,7 +61,7 @@ class BotParticipant:
     async def take_part(self, browser: Browser, entrance: str = "/") -> str | None:
         """Return the code of the receipt; None if there were enough people, or enough like this one."""
         page = await browser.start(entrance)
-        for _ in range(_STEPS_OF_A_PAIR * self._study.settings.pairs + _STEPS_BESIDE_PAIRS):
+        for _ in range(_STEPS_OF_A_PAIR * self._study.settings.pairs + _MORE_STEPS):
             if page.receipt:
                 return page.receipt
             if page.is_end:
@@ -94,21 +94,21 @@ class BotParticipant:
         if "relation" in form.options:
             welcome = [relation.name for relation in self._study.settings.relations if relation.most != 0]
             return {"relation": welcome[self._luck_of(len(welcome))]}
-        said: dict[str, str] = {}
+        values: dict[str, str] = {}
         for question in self._study.settings.questions:
             one_of = [f"{question.field}-{at}" for at in range(len(question.options))]
             if not {question.field, *one_of} & {*form.fields, *form.options}:
                 continue
             if question.kind == "several":
-                said |= dict.fromkeys(one_of[self._luck_of(len(one_of)) :], "yes")
+                values |= dict.fromkeys(one_of[self._luck_of(len(one_of)) :], "yes")
             elif question.kind == "choice":
-                said[question.field] = str(self._luck_of(len(question.options)))
+                values[question.field] = str(self._luck_of(len(question.options)))
             elif question.kind == "text":
-                said[question.field] = self._respondent.closing_words()["comments"]
+                values[question.field] = self._respondent.closing_words()["comments"]
             else:
                 numbers = question.steps if question.kind == "scale" else question.numbers
-                said[question.field] = str(numbers[self._luck_of(len(numbers))])
-        return said
+                values[question.field] = str(numbers[self._luck_of(len(numbers))])
+        return values
 
     def _luck_of(self, count: int) -> int:
         return int(self._birth.integers(count))
@@ -190,8 +190,8 @@ async def play(
         if progress is not None:
             progress(done, total)
 
-    known = Recognition(study.cards, *(study.first.in_arm(arm.name).cards for arm in study.settings.arms))
-    shared = BotStudy(study.settings, study.people(), known, thinking, answered)
+    recognition = Recognition(study.cards, *(study.first.in_arm(arm.name).cards for arm in study.settings.arms))
+    shared = BotStudy(study.settings, study.people(), recognition, thinking, answered)
     certificates = ssl.create_default_context()  # once, as reading them takes longer than a page
     room, receipts = asyncio.Semaphore(concurrency), dict[str, str]()
     links = dict[str, str]()
@@ -238,8 +238,8 @@ _PAIR = re.compile(r"/second-round/[0-9]+$")
 class BotReturn:
     """Result of a second visit of simulated people."""
 
-    came_back: int
-    not_asked: int
+    n_returned: int
+    n_without_task: int
     """Number with nothing to answer: they were done, or had answered none of the pairs."""
 
     kept: int
@@ -297,11 +297,11 @@ async def come_back(
     """Let those with these links, by their names, answer the second round; the first that is stuck stops all."""
     bots = [ReturningBot(settings, thoughts, [seed, at], thinking=thinking) for at in range(len(links))]
     visits = [partial(bot.come_back, link=link) for bot, link in zip(bots, links.values(), strict=True)]
-    asked, seconds = await _visit_all(site, visits, concurrency, progress, force=force)
-    if not any(asked):
+    had_task, seconds = await _visit_all(site, visits, concurrency, progress, force=force)
+    if not any(had_task):
         raise InputError(f"{site}: nobody is asked again; is the second round open, and not all of it answered?")
     kept, changed = sum(bot.kept for bot in bots), sum(bot.changed for bot in bots)
-    return BotReturn(sum(asked), len(asked) - sum(asked), kept, changed, seconds)
+    return BotReturn(sum(had_task), len(had_task) - sum(had_task), kept, changed, seconds)
 
 
 async def _visit_all(
@@ -316,17 +316,17 @@ async def _visit_all(
 
     Returns for each, in the order of their ends, whether there was anything to do, and the seconds it took.
     """
-    certificates, room, asked = ssl.create_default_context(), asyncio.Semaphore(concurrency), list[bool]()
+    certificates, room, had_task = ssl.create_default_context(), asyncio.Semaphore(concurrency), list[bool]()
 
     async def visited(visit: Callable[[Browser], Awaitable[bool]]) -> None:
         async with room, Browser(site, certificates, force=force) as browser:
-            asked.append(await visit(browser))
+            had_task.append(await visit(browser))
         if progress is not None:
-            progress(len(asked), len(visits))
+            progress(len(had_task), len(visits))
 
     start = perf_counter()
     await all_or_the_first_problem(visited(visit) for visit in visits)
-    return asked, perf_counter() - start
+    return had_task, perf_counter() - start
 
 
 def write_links(file: Path, links: Mapping[str, str]) -> None:
@@ -352,7 +352,7 @@ class BotVotes:
     """Result of a vote of simulated people."""
 
     voted: int
-    not_asked: int
+    n_without_task: int
     """Number who found no vote under their link."""
 
     seconds: float

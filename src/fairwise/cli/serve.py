@@ -119,8 +119,8 @@ def bots(
             ballots = asyncio.run(vote(site, own_links, progress=progress, **shared))
         numbers = vars(ballots)
         text = f"{_people(ballots.voted)} voted in {ballots.seconds:.1f} s."
-        if ballots.not_asked:
-            text += f"\n{ballots.not_asked} found no vote under their link."
+        if ballots.n_without_task:
+            text += f"\n{ballots.n_without_task} found no vote under their link."
     elif turn == 2:
         thoughts = SecondThoughts(persuasion, conformity, stubbornness, wavering)
         with progress_bar("Simulated people who come back") as progress:
@@ -129,10 +129,10 @@ def bots(
             )
         numbers = vars(visits)
         answers = counted(visits.kept, "answer")
-        came_back = f"{_people(visits.came_back)} came back in {visits.seconds:.1f} s"
+        came_back = f"{_people(visits.n_returned)} came back in {visits.seconds:.1f} s"
         text = f"{came_back}: {answers} kept, {visits.changed} changed."
-        if visits.not_asked:
-            text += f"\n{visits.not_asked} had nothing to answer again."
+        if visits.n_without_task:
+            text += f"\n{visits.n_without_task} had nothing to answer again."
     else:
         if links is not None:
             check_target(links, (".json",), ())

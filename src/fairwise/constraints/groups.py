@@ -85,7 +85,7 @@ class GroupRows:
             loaded = _load(moment, people.iloc[first], outcome[first], groups[first])
             event, group = loaded.tags["event"].to_numpy(), loaded.tags["group_id"].to_numpy()
             at_zero, at_one = loaded.utilities[kind].T
-            slope, given = at_one - at_zero, loaded.bound()
+            slope, bounds_of_moment = at_one - at_zero, loaded.bound()
             for sign, of_event, of_group in loaded.index:
                 everyone = np.where((event == of_event)[kind], mass, 0.0)
                 members = np.where((group == of_group)[kind], everyone, 0.0)
@@ -94,7 +94,7 @@ class GroupRows:
                 slopes = [np.bincount(at, part * slope, minlength=size) for part in (more, less)]
                 rows.append(upper * slopes[0] - lower * slopes[1])
                 constant = upper * (more @ at_zero) - lower * (less @ at_zero)
-                bounds.append(float(given[sign, of_event, of_group]))
+                bounds.append(float(bounds_of_moment[sign, of_event, of_group]))
                 limits.append(float(bounds[-1] - constant))
                 names.append(f"{type(moment).__name__} {sign} {of_event} {of_group}")
         return cls(names, np.array(rows).reshape(len(rows), size), np.array(limits), np.array(bounds))

@@ -81,9 +81,9 @@ class PairRows:
         reference = np.concatenate([b[a_owed], a[b_owed]])[order]
         owed = np.concatenate([a[a_owed], b[b_owed]])[order]
 
-        n_shown = max(len(everyone), 1)
-        entry_row, keys = pd.factorize(reference * n_shown + owed)
-        in_force, positions = np.unique(np.concatenate([keys // n_shown, keys % n_shown]), return_inverse=True)
+        n_people = max(len(everyone), 1)
+        entry_row, keys = pd.factorize(reference * n_people + owed)
+        in_force, positions = np.unique(np.concatenate([keys // n_people, keys % n_people]), return_inverse=True)
         people = pd.Index(everyone[in_force])
         rows = cls(
             people=people,
@@ -93,7 +93,7 @@ class PairRows:
             answers=answers,
             entry_row=entry_row.astype(np.intp),
             entry_answer=entry_answer.astype(np.intp),
-            answer_pair=np.minimum(a, b) * n_shown + np.maximum(a, b),
+            answer_pair=np.minimum(a, b) * n_people + np.maximum(a, b),
             simulated=judgments.simulated,
         )
         names = integers_or_texts(np.array([text_of(person) for person in people], dtype=object))
@@ -173,16 +173,16 @@ class PairRows:
         total: FloatArray = self.violations(favorable) @ self.mass
         return total / whole if whole > 0 else 0.0 * total
 
-    def shares(self, weighting: Weighting, among: NDArray[np.bool_] | None = None) -> FloatArray:
+    def shares(self, weighting: Weighting, mask: NDArray[np.bool_] | None = None) -> FloatArray:
         """``(K,)`` coefficients with ``mean_excess = shares @ excess``.
 
         ``answers``: mass over twice the weight of all answers, ``no_constraint`` included. ``panel``, the paper's
-        letter: mass over the number of judges, over twice the number of distinct pairs shown. ``among`` is a mask of
+        letter: mass over the number of judges, over twice the number of distinct pairs shown. ``mask`` is a mask of
         the answers that count, as if there were no others.
         """
-        chosen = np.ones(len(self.answers), dtype=bool) if among is None else among
+        chosen = np.ones(len(self.answers), dtype=bool) if mask is None else mask
         weight = self.answers["weight"].to_numpy(dtype=float) * chosen
-        mass = self.mass if among is None else sums(self.entry_row, weight[self.entry_answer], len(self))
+        mass = self.mass if mask is None else sums(self.entry_row, weight[self.entry_answer], len(self))
         if weighting == "answers":
             whole = 2.0 * fsum(weight)
         else:
@@ -231,18 +231,18 @@ def price_columns(rows: PairRows, multipliers: FloatArray, favorable: FloatArray
     n = len(rows.answers)
     violation = rows.answer_violations(favorable)
     answer = rows.answers["answer"].astype(str)
-    said = {name: rows.answers[name].array for name in ("judge", "a", "b")} | {"answer": answer.array}
-    found = {
+    columns = {name: rows.answers[name].array for name in ("judge", "a", "b")} | {"answer": answer.array}
+    costs = {
         "price": np.bincount(rows.entry_answer, part * net[rows.entry_row], minlength=n),
         "violation": violation,
         "excess": excess(violation, gamma),
         "status": status_of(answer.to_numpy(dtype=object), violation, gamma).astype(object),
     }
     predicted = {"predicted": rows.predicted} if rows.predicted.any() else {}
-    return {**said, **predicted, **found}
+    return {**columns, **predicted, **costs}
 
 
-def asked_rows(prices: pd.DataFrame) -> pd.DataFrame:
+def answered_rows(prices: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of such a table without those that a model of answers predicted."""
     return prices[~prices["predicted"].astype(bool)] if "predicted" in prices else prices
 
@@ -288,7 +288,7 @@ def judge_budgets(rows: PairRows, limits: float | Limits, panel: pd.DataFrame | 
     are of a part of a panel, ``panel`` has a row for each of its judges: a budget of those who are absent is left out.
     """
     codes, judges = pd.factorize(rows.answers["judge"])
-    n_shown = pd.Series(rows.answer_pair).groupby(codes).nunique()
+    pairs_by_judge = pd.Series(rows.answer_pair).groupby(codes).nunique()
     own_rows = pd.Series(rows.entry_row).groupby(codes[rows.entry_answer]).unique()
     # Judges are matched as they are written, like ids: 1 and "1" are one judge.
     limit_by_judge = limits if isinstance(limits, Mapping) else dict.fromkeys(judges, limits)
@@ -300,7 +300,7 @@ def judge_budgets(rows: PairRows, limits: float | Limits, panel: pd.DataFrame | 
     for code, judge in sorted(enumerate(judges), key=lambda item: str(item[1])):
         if str(judge) in limit_of and code in own_rows.index:
             mine = np.sort(own_rows.loc[code])
-            share = 1.0 / (2.0 * int(n_shown.loc[code]))
+            share = 1.0 / (2.0 * int(pairs_by_judge.loc[code]))
             name = Message(JUDGE, name=str(judge))
             budgets.append(Budget(name, mine, np.full(len(mine), share), limit_of[str(judge)]))
     return budgets
@@ -325,8 +325,8 @@ def attribute_budgets(
     budgets = []
     for attribute, limit_of in limits.items():
         if text_of(attribute) not in named:
-            known = f"they have {some(named.values())}" if named else "they have none (judge_attributes=)"
-            raise InputError(f"judge_budgets names {quote(attribute)}, no attribute of these judges: {known}")
+            available = f"they have {some(named.values())}" if named else "they have none (judge_attributes=)"
+            raise InputError(f"judge_budgets names {quote(attribute)}, no attribute of these judges: {available}")
         # Values are matched as they are written, like judges and ids.
         codes, values = encode(attributes[named[text_of(attribute)]])
         everyone = values if panel is None else encode(panel[named[text_of(attribute)]])[1]
@@ -339,7 +339,7 @@ def attribute_budgets(
             if text_of(value) not in values:
                 continue
             theirs = codes == values.tolist().index(text_of(value))
-            shares = rows.shares(weighting, among=theirs[judge_row])
+            shares = rows.shares(weighting, mask=theirs[judge_row])
             counted = np.flatnonzero(shares > 0)
             budgets.append(Budget(f"{attribute} {value}", counted, shares[counted], float(limit)))
     return budgets

@@ -58,8 +58,8 @@ def status_of(
 
 def status_counts(status: Iterable[str]) -> dict[str, int]:
     """Numbers of judgments that are ``followed``, ``not_followed`` and ``asks_nothing``."""
-    found = Counter(status)
-    return {name.replace(" ", "_"): found[name] for name in STATUSES}
+    counts = Counter(status)
+    return {name.replace(" ", "_"): counts[name] for name in STATUSES}
 
 
 class TreatmentStatus(StrEnum):
@@ -91,13 +91,13 @@ class Treatment:
     def violation(self) -> float:
         """Violation from 0 to 1; 0 where nothing is in force."""
         a_owed, b_owed = violation(self.good_b, self.good_a), violation(self.good_a, self.good_b)
-        asked = {
+        shortfalls = {
             Answer.A_AT_LEAST_B: a_owed,
             Answer.B_AT_LEAST_A: b_owed,
             Answer.SAME: max(a_owed, b_owed),
             Answer.NO_CONSTRAINT: 0.0,
         }
-        return float(asked[self.answer])
+        return float(shortfalls[self.answer])
 
     @property
     def excess(self) -> float:
@@ -112,7 +112,7 @@ class Treatment:
         return TreatmentStatus.NEARLY if is_followed(self.violation, self.gamma) else TreatmentStatus.NOT_FOLLOWED
 
     @property
-    def is_a_ahead(self) -> bool:
+    def favors_a(self) -> bool:
         """Whether the one on the left is treated better."""
         return self.good_a > self.good_b
 
@@ -130,4 +130,4 @@ class Treatment:
         rounded = round(100 * min(self.good_a, self.good_b))
         less = min(rounded, 100 - self.more_in_hundred)  # 99.5 and half a decision more would be 101 of 100
         more = less + self.more_in_hundred
-        return (more, less) if self.is_a_ahead else (less, more)
+        return (more, less) if self.favors_a else (less, more)

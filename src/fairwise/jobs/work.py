@@ -24,7 +24,7 @@ from fairwise.auditing.effects import ARM, CONTROL, IN_ROOMS
 from fairwise.auditing.error_measure import is_of_amounts
 from fairwise.auditing.frontier import certified_row, followed_row
 from fairwise.auditing.influence import Influence
-from fairwise.constraints.pairs import asked_rows
+from fairwise.constraints.pairs import answered_rows
 from fairwise.constraints.violations import status_counts
 from fairwise.errors import InfeasibleError, InputError
 from fairwise.jobs.fit_data import MEANT, FitData
@@ -258,7 +258,7 @@ def _summary(data: FitData, model: Model, found: Findings) -> FitSummary:
         error_without_judgments=found.plain_error,
         error_of_guessing=found.guess_error,
         held_out=found.held_out,
-        **status_counts(asked_rows(model.prices_)["status"]),
+        **status_counts(answered_rows(model.prices_)["status"]),
         predicted=found.predicted,
         derandomization=model.derandomization_ if certain else None,
         group_rules=tuple(records(model.group_rules_[["rule", "value", "limit"]])),

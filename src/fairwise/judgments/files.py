@@ -109,6 +109,8 @@ class Account:
 
 def check_column_map(columns: Mapping[str, str]) -> None:
     """Refuse names of ours that there are not."""
+    if not isinstance(columns, Mapping):
+        raise JudgmentsError(f"columns: {columns!r}; allowed: a mapping such as {{'judge': 'rater'}}")
     for ours, theirs in columns.items():
         if ours not in COLUMNS:
             turned = f" Did you mean {{{theirs!r}: {ours!r}}}?" if theirs in COLUMNS else ""
@@ -117,6 +119,8 @@ def check_column_map(columns: Mapping[str, str]) -> None:
 
 def check_answer_map(answers: Mapping[Any, str]) -> dict[str, str]:
     """Return what each word means, the words as they are written in a file; refuse other meanings than ours."""
+    if not isinstance(answers, Mapping):
+        raise JudgmentsError(f"answers: {answers!r}; allowed: a mapping such as {{'L': 'a_at_least_b'}}")
     for theirs, ours in answers.items():
         if ours not in _MEANINGS:
             turned = f" Did you mean {{{ours!r}: {theirs!r}}}?" if theirs in _MEANINGS else ""

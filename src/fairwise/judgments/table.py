@@ -135,6 +135,9 @@ class Judgments:
         ``sep`` separates the cells of a CSV file; without it a comma, semicolon or tab is recognised. Of a workbook
         (``.xlsx``) the first sheet is read.
         """
+        if not isinstance(path, str | PathLike):
+            kind = type(path).__name__
+            raise JudgmentsError(f"judgments: read needs the name of a file, not {kind}; for a table: Judgments(table)")
         how = Reading(by, measured_only, rounds)
         check_column_map(columns or {})
         words = check_answer_map(answers or {})

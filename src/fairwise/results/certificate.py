@@ -172,11 +172,11 @@ class Certificate(Result, EqualNan):
             few = f"{self.max_classifiers} classifier{'s' if self.max_classifiers > 1 else ''}"
             lines.append(f"  This model was allowed {few}; that holds for any number of them.")
         if self.n_judgments != 0:
-            asked = "no panel budget" if self.eta is None else f"eta = {self.eta:g}"
+            eta = "no panel budget" if self.eta is None else f"eta = {self.eta:g}"
             lines += [
                 f"Largest violation of a pair    {self.max_violation:.4f}   (asked: gamma = {self.gamma:g})",
                 f"Mean violation of 'same'       {self.mean_violation:.4f}",
-                f"Mean excess over gamma         {self.mean_excess:.4f}   (asked: {asked})",
+                f"Mean excess over gamma         {self.mean_excess:.4f}   (asked: {eta})",
             ]
         if self.n_predicted:
             lines.append(f"  {self.predicted_in_words()}")

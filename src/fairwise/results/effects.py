@@ -78,7 +78,7 @@ class Permuted:
 
 @dataclass(frozen=True, eq=False)
 class LearnedEffects:
-    """What would be learned from answers before and after, of everyone who came back and by arm.
+    """Models learned from answers before and after, of everyone who came back and by arm.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class LearnedEffects:
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """How answers changed, by arm, and against the control arm.
+    """Changes of answers between two rounds, by arm, and against the control arm.
 
     Attributes
     ----------

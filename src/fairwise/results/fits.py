@@ -200,7 +200,7 @@ class FitSummary(Result):
     group_rules: tuple[Mapping[str, Any], ...] = ()
     labels: tuple[str, ...] = ()
     decisions: tuple[DecisionResult, ...] = ()
-    """Where there are several, the best first."""
+    """Decisions, the best first, if there are more than two."""
 
     times: Mapping[str, str] = field(default_factory=dict)
 
@@ -257,7 +257,7 @@ class ModelRuleTexts(Result):
 
 @dataclass(frozen=True)
 class Absence(Result):
-    """What a model would be without the answers of a participant, or of several who have something in common."""
+    """Model without the answers of a participant, or of several who have something in common."""
 
     who: str
     error: float
@@ -277,7 +277,7 @@ class Absence(Result):
 
 @dataclass(frozen=True)
 class JudgeInfluence(Result):
-    """What a model would be without each participant, each kind of them, and those few who change the error most."""
+    """Models without each participant, each kind of them, and those few who change the error most."""
 
     judges: tuple[Absence, ...]
     groups: Mapping[str, tuple[Absence, ...]]

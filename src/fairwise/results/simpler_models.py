@@ -44,7 +44,7 @@ def group_rule(name: str) -> str:
 
 @dataclass(frozen=True)
 class Derandomization(Result):
-    """What it takes to decide without chance: the rule, what it adds to error and violations, and what it breaks.
+    """Costs of deciding without chance: the rule, what it adds to error and violations, and what it breaks.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ class Derandomization(Result):
 
 @dataclass(frozen=True)
 class Simplification(Result):
-    """What it takes to have fewer classifiers: how many are left, and what that adds to error and violations.
+    """Costs of fewer classifiers: how many are left, and what that adds to error and violations.
 
     Every rule that the model kept is kept, and none is broken by more: a violation that is added is within gamma, or
     within what a budget allows.

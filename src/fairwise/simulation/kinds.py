@@ -223,8 +223,8 @@ def _order(
         columns = [str(name) for name in rng.permutation(list(points))]
         return FirstNoticeable(tuple(Step(name, points[name], closeness.threshold) for name in columns))
     left, right = pairs
-    ahead = [worth(left[name], each) - worth(right[name], each) for name, each in points.items()]
-    return Merit(points, margin=float(np.quantile(np.abs(np.sum(ahead, axis=0)), _TOO_EVEN)))
+    leads = [worth(left[name], each) - worth(right[name], each) for name, each in points.items()]
+    return Merit(points, margin=float(np.quantile(np.abs(np.sum(leads, axis=0)), _TOO_EVEN)))
 
 
 def _noticed_columns(setting: Setting, kind: Kind, rng: np.random.Generator) -> tuple[str, ...]:
@@ -247,9 +247,9 @@ def _threshold(distances: Floats, share: float) -> float:
         return ALWAYS
     if share <= 0:
         return NEVER
-    reached = float(np.quantile(distances, share, method="inverted_cdf"))
-    beyond = distances[distances > reached + 1e-9]
-    return reached + min(1.0, float(beyond.min() - reached) / 2 if beyond.size else 1.0)
+    below = float(np.quantile(distances, share, method="inverted_cdf"))
+    beyond = distances[distances > below + 1e-9]
+    return below + min(1.0, float(beyond.min() - below) / 2 if beyond.size else 1.0)
 
 
 def _points(setting: Setting, weights: Mapping[str, float], rng: np.random.Generator) -> dict[str, Worth]:
@@ -262,8 +262,8 @@ def _points(setting: Setting, weights: Mapping[str, float], rng: np.random.Gener
         if name in category_points:
             points[name] = {value: weight * each for value, each in category_points[name].items()}
         elif name in setting.deviations:
-            either_way = name in (setting.roles.demographics or ())
-            points[name] = weight * (rng.choice([-1.0, 1.0]) if either_way else -1.0)
+            is_demographic = name in (setting.roles.demographics or ())
+            points[name] = weight * (rng.choice([-1.0, 1.0]) if is_demographic else -1.0)
     return points
 
 

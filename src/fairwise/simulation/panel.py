@@ -178,8 +178,8 @@ class PairPool:
 
     def __init__(self, people: pd.DataFrame) -> None:
         self._record = people.groupby(list(people.columns), dropna=False, sort=False).ngroup().to_numpy()
-        alike = map(_pairs_among, np.bincount(self._record).tolist())
-        self.size = _pairs_among(len(people)) - sum(alike)
+        alike = map(_n_pairs, np.bincount(self._record).tolist())
+        self.size = _n_pairs(len(people)) - sum(alike)
 
     def draw(self, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Return `count` different pairs of row positions, each as likely as any other, sides at random."""
@@ -189,12 +189,12 @@ class PairPool:
         if n <= _FEW_PEOPLE:
             every = self._differing(np.stack(np.triu_indices(n, k=1), axis=1))
             return rng.permuted(rng.choice(every, size=count, replace=False), axis=1)
-        drawn = np.empty((0, 2), dtype=np.int64)
-        while len(drawn) < count:
-            drawn = np.concatenate([drawn, self._differing(rng.integers(n, size=(count + 100, 2)))])
-            _, first = np.unique(np.sort(drawn, axis=1), axis=0, return_index=True)
-            drawn = drawn[np.sort(first)]
-        return drawn[:count]
+        pairs = np.empty((0, 2), dtype=np.int64)
+        while len(pairs) < count:
+            pairs = np.concatenate([pairs, self._differing(rng.integers(n, size=(count + 100, 2)))])
+            _, first = np.unique(np.sort(pairs, axis=1), axis=0, return_index=True)
+            pairs = pairs[np.sort(first)]
+        return pairs[:count]
 
     def _differing(self, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
         left, right = self._record[pairs.T]
@@ -207,11 +207,11 @@ def draw_pairs(
 ) -> list[list[tuple[Hashable, Hashable]]]:
     """Return pairs of ids for each judge: uniform among people with different records, each judge's own."""
     pool = PairPool(people)
-    drawn = (pool.draw(n_pairs, np.random.default_rng([seed, judge])) for judge in range(n_judges))
-    return [list(zip(*(people.index[side].tolist() for side in pairs.T), strict=True)) for pairs in drawn]
+    pairs_by_judge = (pool.draw(n_pairs, np.random.default_rng([seed, judge])) for judge in range(n_judges))
+    return [list(zip(*(people.index[side].tolist() for side in pairs.T), strict=True)) for pairs in pairs_by_judge]
 
 
-def _pairs_among(n: int) -> int:
+def _n_pairs(n: int) -> int:
     return n * (n - 1) // 2
 
 
@@ -219,7 +219,7 @@ Ints: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
 Bools: TypeAlias = NDArray[np.bool_]
 
-CONTROL, SHOWN = "control", "reasons"
+CONTROL, REASONS = "control", "reasons"
 _CODED = (Answer.SAME, Answer.A_AT_LEAST_B, Answer.B_AT_LEAST_A, Answer.NO_CONSTRAINT)  # about (first, second)
 
 
@@ -250,9 +250,9 @@ class SecondThoughts:
         The same numbers are drawn whatever is shown, so that it changes nothing about later answers.
         """
         persuaded, side, conforms, wavers, pick = luck.random(5)
-        shown, counts = sorted(set(reasons)), others or {}
-        if shown and persuaded < self.persuasion:
-            return shown[int(side * len(shown))]
+        kinds, counts = sorted(set(reasons)), others or {}
+        if kinds and persuaded < self.persuasion:
+            return kinds[int(side * len(kinds))]
         if counts and conforms < self.conformity:
             most = [answer for answer, count in counts.items() if count == max(counts.values())]
             return most[0] if len(most) == 1 else own
@@ -283,7 +283,7 @@ class SecondRound:
 
 
 def draw_arms(
-    judges: Sequence[Hashable], arms: Sequence[str] = (CONTROL, SHOWN), *, block: int = 4, seed: int = 0
+    judges: Sequence[Hashable], arms: Sequence[str] = (CONTROL, REASONS), *, block: int = 4, seed: int = 0
 ) -> pd.DataFrame:
     """Assign judges, in their order, to arms in permuted blocks: columns arm and block, by judge.
 
@@ -347,62 +347,67 @@ def simulate_second_round(
     first = _FirstRound.of(judgments)
     rng = np.random.default_rng([seed, 2])
     n_judges = len(first.rows.judges)
-    gives_way, returns = rng.random(n_judges) >= stubbornness, rng.random(n_judges) < returning
+    is_open, returns = rng.random(n_judges) >= stubbornness, rng.random(n_judges) < returning
     # The reason shown about a pair is for one of the answers that were given to it, each equally likely.
-    side = (rng.random(first.said.shape) * (first.said > 0)).argmax(axis=1)[first.pair]
+    side = (rng.random(first.counts.shape) * (first.counts > 0)).argmax(axis=1)[first.pair]
     wavers, persuaded, conforms, pick = rng.random((4, len(first.pair)))
 
     own, judge = first.rows.answer, first.rows.judge
     alone = np.where(wavers < wavering, first.another(pick), own)
     moved = np.where(conforms < conformity, first.majority(), alone)
     moved = np.where(persuaded < persuasion, side, moved)
-    alone, moved = (np.where(gives_way[judge], answer, own) for answer in (alone, moved))
-    shown = (assigned["arm"].reindex(first.rows.judges) != control).to_numpy()[judge]
-    again = np.isin(first.pair, first.disputed(n_pairs))
-    each = np.flatnonzero(again)[np.unique(first.pair[again], return_index=True)[1]]
-    told = first.rows.only(each)
-    reasons = pd.DataFrame({"a": told.people.take(told.first), "b": told.people.take(told.second)})
+    alone, moved = (np.where(is_open[judge], answer, own) for answer in (alone, moved))
+    sees_reasons = (assigned["arm"].reindex(first.rows.judges) != control).to_numpy()[judge]
+    is_repeated = np.isin(first.pair, first.disputed(n_pairs))
+    each = np.flatnonzero(is_repeated)[np.unique(first.pair[is_repeated], return_index=True)[1]]
+    reason_rows = first.rows.only(each)
+    reasons = pd.DataFrame(
+        {
+            "a": reason_rows.people.take(reason_rows.first),
+            "b": reason_rows.people.take(reason_rows.second),
+        }
+    )
     reasons["answer"] = [str(_CODED[code]) for code in side[each]]
-    outcomes = (np.where(shown, moved, alone), moved, alone)
-    rounds = [first.with_second(after, again & returns[judge], assigned) for after in outcomes]
+    outcomes = (np.where(sees_reasons, moved, alone), moved, alone)
+    rounds = [first.with_second(after, is_repeated & returns[judge], assigned) for after in outcomes]
     return SecondRound(rounds[0], reasons, *rounds[1:])
 
 
 @dataclass(frozen=True, eq=False)
 class _FirstRound:
-    """The answers that count, ``R`` of them, about ``U`` pairs: ``pair`` ``(R,)``, and how often each was ``said``."""
+    """The answers that count, ``R`` of them, about ``U`` pairs: ``pair`` ``(R,)``, and ``counts`` of each answer."""
 
     judgments: Judgments
-    asked: pd.DataFrame
+    counted_rows: pd.DataFrame
     rows: Oriented
     pair: Ints
-    said: Ints
+    counts: Ints
 
     @classmethod
     def of(cls, judgments: Judgments) -> "_FirstRound":
-        asked = judgments.asked().counted()
-        rows = orient(asked)
+        counted_rows = judgments.asked().counted()
+        rows = orient(counted_rows)
         pairs, pair = np.unique(rows.pair, return_inverse=True)
-        said = np.zeros((len(pairs), len(_CODED)), dtype=np.int64)
-        np.add.at(said, (pair, rows.answer), 1)
-        return cls(judgments, asked, rows, pair, said)
+        counts = np.zeros((len(pairs), len(_CODED)), dtype=np.int64)
+        np.add.at(counts, (pair, rows.answer), 1)
+        return cls(judgments, counted_rows, rows, pair, counts)
 
     def disputed(self, most: int) -> Ints:
         """Return the most disputed pairs: those with the least share of their commonest answer."""
-        total = self.said.sum(axis=1)
+        total = self.counts.sum(axis=1)
         shared = np.flatnonzero(total > 1)
         if not len(shared):
             raise InputError(
                 "judgments: no pair was answered by two people, so none is disputed; give them fixed pairs"
             )
-        agreed = self.said[shared].max(axis=1) / total[shared]
+        agreed = self.counts[shared].max(axis=1) / total[shared]
         return np.asarray(shared[np.argsort(agreed, kind="stable")[:most]])
 
     def majority(self) -> Ints:
         """``(R,)`` what most of the others said; one's own answer where no single one was the most frequent."""
-        others = self.said[self.pair] - np.eye(len(_CODED), dtype=np.int64)[self.rows.answer]
-        single = (others == others.max(axis=1, keepdims=True)).sum(axis=1) == 1
-        return np.where(single, others.argmax(axis=1), self.rows.answer)
+        other_counts = self.counts[self.pair] - np.eye(len(_CODED), dtype=np.int64)[self.rows.answer]
+        single = (other_counts == other_counts.max(axis=1, keepdims=True)).sum(axis=1) == 1
+        return np.where(single, other_counts.argmax(axis=1), self.rows.answer)
 
     def another(self, luck: Floats) -> Ints:
         """``(R,)`` any other answer of those that can be given, each equally likely."""
@@ -412,16 +417,18 @@ class _FirstRound:
 
     def with_second(self, after: Ints, chosen: Bools, assigned: pd.DataFrame) -> Judgments:
         """The judgments with a round 2 of these answers ``(R,)``, where chosen, and the judges' arms."""
-        frame, known = self.judgments.frame, self.judgments.judge_attributes
-        second = frame.iloc[self.asked["row"].to_numpy()[chosen]].assign(round=2)
-        swapped = (self.rows.people.take(self.rows.first) != pd.Index(self.asked["a"]))[chosen]
+        frame, attributes = self.judgments.frame, self.judgments.judge_attributes
+        second = frame.iloc[self.counted_rows["row"].to_numpy()[chosen]].assign(round=2)
+        swapped = (self.rows.people.take(self.rows.first) != pd.Index(self.counted_rows["a"]))[chosen]
         answers = [_CODED[code] for code in after[chosen]]
-        second["answer"] = [str(said.swapped() if swap else said) for said, swap in zip(answers, swapped, strict=True)]
+        second["answer"] = [
+            str(answer.swapped() if swap else answer) for answer, swap in zip(answers, swapped, strict=True)
+        ]
         return Judgments(
             pd.concat([frame, second], ignore_index=True),
             people=self.judgments.people,
             by=self.judgments.by,
-            judge_attributes=known.drop(columns=assigned.columns, errors="ignore").join(assigned),
+            judge_attributes=attributes.drop(columns=assigned.columns, errors="ignore").join(assigned),
         )
 
 

@@ -47,9 +47,9 @@ def gap(left: pd.Series, right: pd.Series) -> Floats:
     """
     nothing, nothing_else = left.isna().to_numpy(), right.isna().to_numpy()
     if is_numeric(left):
-        apart = np.nan_to_num(np.abs(_floats(left) - _floats(right)))
-        apart[nothing != nothing_else] = np.inf
-        return apart
+        distances = np.nan_to_num(np.abs(_floats(left) - _floats(right)))
+        distances[nothing != nothing_else] = np.inf
+        return distances
     differ = np.asarray(left.astype(object).to_numpy() != right.astype(object).to_numpy(), dtype=bool)
     differ[nothing | nothing_else] = (nothing != nothing_else)[nothing | nothing_else]
     return differ.astype(np.float64)
@@ -152,10 +152,10 @@ class Merit:
     def leaning(self, left: pd.DataFrame, right: pd.DataFrame) -> NDArray[np.int8]:
         """Return 1 where the left one is due at least as much, -1 for the right one, 0 for no order."""
         need(self.points, left)
-        ahead = np.zeros(len(left))
+        lead = np.zeros(len(left))
         for name, points in self.points.items():
-            ahead += worth(left[name], points) - worth(right[name], points)
-        return _direction(ahead, self.margin)
+            lead += worth(left[name], points) - worth(right[name], points)
+        return _direction(lead, self.margin)
 
     def describe(self) -> str:
         """Say it in words."""
@@ -186,8 +186,8 @@ class FirstNoticeable:
         need([step.column for step in self.steps], left)
         leaning = np.zeros(len(left), dtype=np.int8)
         for step in self.steps:
-            ahead = worth(left[step.column], step.points) - worth(right[step.column], step.points)
-            leaning = np.where(leaning == 0, _direction(ahead, step.unnoticed), leaning)
+            lead = worth(left[step.column], step.points) - worth(right[step.column], step.points)
+            leaning = np.where(leaning == 0, _direction(lead, step.unnoticed), leaning)
         return leaning
 
     def describe(self) -> str:
@@ -196,9 +196,9 @@ class FirstNoticeable:
         return f"the first noticeable difference decides: {order}, in this order"
 
 
-def _direction(ahead: NDArray[np.float64], unnoticed: float) -> NDArray[np.int8]:
+def _direction(lead: NDArray[np.float64], unnoticed: float) -> NDArray[np.int8]:
     # Scores are sums of products: what differs only by rounding does not differ.
-    return np.where(np.abs(ahead) > unnoticed + 1e-9, np.sign(ahead), 0).astype(np.int8)
+    return np.where(np.abs(lead) > unnoticed + 1e-9, np.sign(lead), 0).astype(np.int8)
 
 
 def _wish(column: str, points: Worth) -> str:
@@ -315,12 +315,12 @@ class Respondent:
         """Return why this person answers so, without saying who it is: others may read it."""
         columns = self.closeness.columns if NEVER < self.closeness.threshold < ALWAYS else ()
         if self.principle:
-            told = f"I hold that {self.principle}"
+            reason = f"I hold that {self.principle}"
         elif columns:
-            told = f"What matters to me: {listed(columns)}"
+            reason = f"What matters to me: {listed(columns)}"
         else:
-            told = f"To me, {self.closeness.describe()}"
-        return f"{told}. {SIMULATED}"
+            reason = f"To me, {self.closeness.describe()}"
+        return f"{reason}. {SIMULATED}"
 
     def closing_words(self) -> dict[str, str]:
         """Return what is written at the end of a study, by the question."""
@@ -350,7 +350,7 @@ PACE_SPREAD, THOUGHT_SPREAD = 0.3, 0.5
 """Standard deviations of the logarithm: of people's usual thoughts, and of one person's thoughts about pairs."""
 
 _RANGE = (0.05, 0.95)
-_DRAWN = 4_000
+_N_SAMPLES = 4_000
 
 
 @dataclass(frozen=True)
@@ -376,7 +376,7 @@ def minutes_for(n_pairs: int, seconds: float = USUAL_SECONDS, *, seed: int = 0) 
     if not 0 < seconds < np.inf:
         raise InputError(f"seconds={seconds!r}; allowed: above 0")
     rng = np.random.default_rng(seed)
-    usual = seconds * rng.lognormal(0.0, PACE_SPREAD, size=_DRAWN)
-    thoughts = rng.lognormal(0.0, THOUGHT_SPREAD, size=(_DRAWN, n_pairs)).sum(axis=1)
+    usual = seconds * rng.lognormal(0.0, PACE_SPREAD, size=_N_SAMPLES)
+    thoughts = rng.lognormal(0.0, THOUGHT_SPREAD, size=(_N_SAMPLES, n_pairs)).sum(axis=1)
     low, median, high = np.quantile(usual * thoughts / 60, [_RANGE[0], 0.5, _RANGE[1]])
     return Minutes(float(low), float(median), float(high))

@@ -263,7 +263,7 @@ class ActiveChooser:
             All the chance there is.
         own : answers
             Of this participant so far, in any order, whether `learned` knew them or not.
-        also_shown : pairs of ids
+        excluded_pairs : pairs of ids
             What this participant was shown besides; never drawn again, on whichever sides.
         candidates : int
             How many pairs are looked at, at most.

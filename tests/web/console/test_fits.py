@@ -155,8 +155,8 @@ def test_a_model_without_chance_says_what_that_breaks(console: Operating) -> Non
         "label 1 where its probability is at least 0.5",
         "+1.2 in 100",
         "4 of 40, the furthest by 90 points beyond the tolerance",
-        "false positive rate: old above everyone: 0.046",
-        "panel: 0.011",
+        "false positive rate: old above everyone: 4.6 points",
+        "panel: 1.1 points",
         "decides without a lot",
     ):
         assert words in page

@@ -170,7 +170,7 @@ def test_arms_are_drawn_again_from_a_bundle(bundle: Path, visit: Visit, tmp_path
         with pytest.raises(InputError, match=re.escape(problem)):
             verify_bundle(forged)
     without = changed(bundle, in_table(PARTICIPANTS, lambda table: table.drop(columns="arm")), forge=True)
-    with pytest.raises(InputError, match="has no column 'arm': arms cannot be checked"):
+    with pytest.raises(InputError, match="has no column 'arm'"):
         verify_bundle(without)
     assert reopen_bundle(bundle, tmp_path / "again", tmp_path / "again.sqlite").arms == len(arms)
     store = Store.open(tmp_path / "again.sqlite", None, None)

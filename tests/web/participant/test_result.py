@@ -85,7 +85,7 @@ def test_each_pair_is_shown_with_what_the_model_does(site: Operating) -> None:
         treated = Treatment(one.answer, GOOD[one.a], GOOD[one.b], 0.1)
         assert f'id="pair-{one.position}"' in page.text
         if treated.more_in_hundred > 1:
-            ahead, behind = ("A", "B") if treated.is_a_ahead else ("B", "A")
+            ahead, behind = ("A", "B") if treated.favors_a else ("B", "A")
             told = f"Person {ahead} would be treated well more often than person {behind}, by"
             assert f"{told} {treated.more_in_hundred} percentage points." in page.text
     assert '<details class="folded" open' not in page.text  # all is folded below its summary

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sklearn.base import ClassifierMixin
 from skops.card import Card
 
-from fairwise.constraints.pairs import asked_rows
+from fairwise.constraints.pairs import answered_rows
 from fairwise.constraints.violations import FOLLOWED, NOT_FOLLOWED
 from fairwise.learning.model.description import budgets, facts, is_certain
 from fairwise.numbers import counted
@@ -98,7 +98,7 @@ def _judges(model: Fitted) -> str:
         unknown = "A model file holds no judgment, so how many judges there were, and who, is not known here"
         more += _some_simulated(model)
         return f"The model was learned from {count}.{more} {unknown}: {TO_FILL_IN}\n\n{question}"
-    prices = asked_rows(model.prices_)
+    prices = answered_rows(model.prices_)
     pairs = {frozenset(pair) for pair in zip(prices["a"], prices["b"], strict=True)}
     about = f"{counted(len(prices), 'judgment')} about {counted(len(pairs), 'pair')} of people"
     n_judges = prices["judge"].nunique()
@@ -154,7 +154,7 @@ def _followed(model: Fitted) -> str:
         return "There are none."
     if not hasattr(model, "prices_"):
         return "Not known here: a model file holds no single judgment. The violations above are what it keeps."
-    prices = asked_rows(model.prices_)
+    prices = answered_rows(model.prices_)
     asking = prices[prices["status"].isin([FOLLOWED, NOT_FOLLOWED])]
     if asking.empty:
         return "No judgment asks for anything."

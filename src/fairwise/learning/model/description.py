@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from fairwise import notebook
-from fairwise.constraints.pairs import asked_rows
+from fairwise.constraints.pairs import answered_rows
 from fairwise.constraints.violations import status_counts
 from fairwise.learning.settings import JudgeBudgets
 from fairwise.numbers import counted
@@ -73,7 +73,7 @@ def judgments(model: Fitted) -> str:
     simulated = " of simulated judges" if proved.simulated else some
     if not hasattr(model, "prices_"):  # loaded from a file, which holds no judgment
         return "how many is not known" if number is None else f"{counted(number)}{simulated}"
-    counts = status_counts(asked_rows(model.prices_)["status"])
+    counts = status_counts(answered_rows(model.prices_)["status"])
     asking = counts["followed"] + counts["not_followed"]
     predicted = model.certificate_.n_predicted
     return (
