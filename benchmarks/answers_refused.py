@@ -10,7 +10,7 @@ from time import perf_counter
 
 import uvloop
 
-from benchmarks.answers_postgresql import postgresql
+from benchmarks.answering import postgresql
 from benchmarks.lean_client import LeanParticipant
 from benchmarks.row import Row
 from benchmarks.served_study import make_study, served

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sqlalchemy as sa
 
-from benchmarks.answers_postgresql import postgresql
+from benchmarks.answering import postgresql
 from benchmarks.row import Row, seconds, table
 from benchmarks.served_study import make_study
 from fairwise.judgments import Answer

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import uvloop
 
-from benchmarks.answering import kept_answers
+from benchmarks.answering import kept_answers, postgresql
 from benchmarks.lean_client import LeanParticipant
 from benchmarks.row import Row, table
 from benchmarks.served_study import make_study, served
@@ -118,3 +118,12 @@ async def _measured(port: int, steps: tuple[int, ...]) -> tuple[list[Step], dict
             break
     await crowd.leave()
     return found, crowd.accepted
+
+
+def on_sqlite() -> Row:
+    return knee("SQLite", 1500, None)
+
+
+def on_postgresql() -> Row:
+    with postgresql() as address:
+        return knee("PostgreSQL", 1000, address)

@@ -31,6 +31,21 @@ class Run:
         return f"{self.peak / GIB:.2f} GiB"
 
 
+_PLACES = {
+    "answers-sqlite": "answering:on_sqlite",
+    "answers-postgresql": "answering:on_postgresql",
+    "knee-sqlite": "knee:on_sqlite",
+    "knee-postgresql": "knee:on_postgresql",
+}
+"""Module and function of rows that share a module; others have one of their own, with ``run``."""
+
+
+def place(name: str) -> tuple[str, str]:
+    """Return the module and the function that measure a row."""
+    module, _, function = _PLACES.get(name, f"{name.replace('-', '_')}:run").partition(":")
+    return f"benchmarks.{module}", function
+
+
 def measure(name: str) -> Run:
     with TemporaryDirectory() as folder:
         answer = Path(folder) / "run.pickle"
@@ -42,6 +57,7 @@ def measure(name: str) -> Run:
 
 def measure_here(name: str, answer: str) -> None:
     start = perf_counter()
-    row: Row = import_module(f"benchmarks.{name.replace('-', '_')}").run()
+    module, function = place(name)
+    row: Row = getattr(import_module(module), function)()
     run = Run(row, perf_counter() - start, largest_peak())
     Path(answer).write_bytes(pickle.dumps(run))

@@ -12,7 +12,7 @@ from pathlib import Path
 import sqlalchemy as sa
 import uvloop
 
-from benchmarks.answers_postgresql import postgresql
+from benchmarks.answering import postgresql
 from benchmarks.lean_client import LeanParticipant
 from benchmarks.row import Row
 from benchmarks.served_study import make_study, served

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 import pytest
-from tests.support.accessible import axe_on
+from tests.support.accessible import check_accessible
 from tests.support.served import browsing, practise, press
 from tests.support.served_site import serving_site
 from typer.testing import CliRunner
@@ -50,12 +50,6 @@ def people(tmp_path: Path) -> Path:
     return tmp_path / "people.csv"
 
 
-def accessible(page: Page) -> None:
-    violations = axe_on(page).response["violations"]
-    assert [(one["id"], one["nodes"][0]["target"]) for one in violations] == []
-    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
-
-
 def make(page: Page, address: str, people: Path) -> None:
     """What was found is suggested as soon as the outcome is chosen; the preview follows."""
     page.goto(f"{address}/admin/new")
@@ -72,7 +66,7 @@ def make(page: Page, address: str, people: Path) -> None:
         page.locator(f"#decision-words-{row}").fill(words)
         page.locator(f"#decision-value-{row}").fill(value)
     page.frame_locator("#preview").locator(".tiers li").first.wait_for()
-    accessible(page)
+    check_accessible(page)
     page.get_by_label("Pairs for each participant").fill(str(PAIRS))
     page.get_by_text("Which pairs", exact=True).first.click()
     page.get_by_label("Only uniform").check()
@@ -108,7 +102,7 @@ def test_three_decisions_from_the_wizard_to_the_export(browser: Browser, tmp_pat
         site.set_up(page)
         make(page, site.address, people)
         answer(phone, site.address)
-        accessible(phone)
+        check_accessible(phone)
         study = StudyFolder.open(folder)
         bots = draw_respondents(study.people(), BOTS, seed=0)
         with ThreadPoolExecutor(1) as thread:  # the browser has this one

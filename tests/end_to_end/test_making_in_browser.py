@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 import pytest
-from tests.support.accessible import axe_on
+from tests.support.accessible import check_accessible
 from tests.support.served import browsing, press
 from tests.support.served_site import serving_site
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser
 
 SIZES = {"desk": {"width": 1280, "height": 900}, "phone": {"width": 360, "height": 740}}
 
@@ -34,12 +34,6 @@ def people(tmp_path: Path) -> Path:
     return tmp_path / "people.csv"
 
 
-def accessible(page: Page) -> None:
-    violations = axe_on(page).response["violations"]
-    assert [(one["id"], one["nodes"][0]["target"]) for one in violations] == []
-    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
-
-
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_preview_follows_what_is_chosen(
@@ -51,12 +45,12 @@ def test_the_preview_follows_what_is_chosen(
     ):
         site.set_up(page)
         press(page, page.get_by_role("link", name="Make a study"))
-        accessible(page)
+        check_accessible(page)
         page.get_by_label("A file with one row").set_input_files(people)
         press(page, page.get_by_role("button", name="Upload and go on"))
-        accessible(page)
+        check_accessible(page)
         press(page, page.get_by_role("link", name="Yes, go on"))
-        accessible(page)
+        check_accessible(page)
         frame = page.frame_locator("#preview")
         frame.get_by_text("Tick a column").wait_for()
         page.get_by_role("main").get_by_label("town", exact=False).first.check()
@@ -78,20 +72,20 @@ def test_the_preview_follows_what_is_chosen(
         assert page.locator("[name=show-0]").is_disabled()
         page.get_by_label("The column with the outcome").select_option(label="good")
         assert page.locator("[name=show-3]").is_disabled()
-        accessible(page)
+        check_accessible(page)
         page.get_by_label("Pairs for each participant").fill("6")
         press(page, page.get_by_role("button", name="Make the study"))
         page.get_by_text("The study was made").wait_for()
-        accessible(page)
+        check_accessible(page)
         press(page, page.get_by_role("link", name="Consent: English", exact=True))
         preview = page.frame_locator("#preview")
         page.get_by_label("The text").fill("# Hello\n\nRead *this*.")
         preview.locator("em", has_text="this").wait_for()
-        accessible(page)
+        check_accessible(page)
         press(page, page.get_by_role("button", name="Save"))
         page.get_by_text("Saved.").wait_for()
         press(page, page.get_by_role("link", name="Overview"))
-        accessible(page)
+        check_accessible(page)
         page.get_by_label("Open it all the same").check()
         press(page, page.get_by_role("button", name="Open the study"))
         page.get_by_text("people can take part now").wait_for()
@@ -141,7 +135,7 @@ def test_a_participant_meets_a_pause_and_loses_nothing(browser: Browser, tmp_pat
         press(operator, operator.get_by_role("button", name="Make the study"))
         page.goto(site.address)
         page.get_by_role("heading", name="not open at the moment").wait_for()
-        accessible(page)
+        check_accessible(page)
         operator.goto(f"{site.address}/admin")
         operator.get_by_label("Open it all the same").check()
         press(operator, operator.get_by_role("button", name="Open the study"))
@@ -153,7 +147,7 @@ def test_a_participant_meets_a_pause_and_loses_nothing(browser: Browser, tmp_pat
         press(operator, operator.get_by_role("button", name="Pause the study"))
         press(page, page.locator("button[name=answer]").first)
         page.get_by_role("heading", name="was not saved").wait_for()
-        accessible(page)
+        check_accessible(page)
         operator.get_by_label("Open it all the same").check()
         press(operator, operator.get_by_role("button", name="Open the study"))
         press(page, page.get_by_role("button", name="Send it again"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.support.accessible import axe_on
+from tests.support.accessible import check_accessible
 from tests.support.fits import done_job, point, wanted
 from tests.support.fitting import answered, study_of, working
 from tests.support.served import browsing, practise, press
@@ -33,12 +33,6 @@ def served(tmp_path: Path) -> Iterator[ServedSite]:
         good = {person: round((7 * k % 80) / 80, 3) for k, person in enumerate(study.person_ids)}
         done_job(found.site.host.store, study.path, good, settings=wanted(favorable_label="0"))
         yield found
-
-
-def is_accessible(page: Page) -> None:
-    result = axe_on(page)
-    assert result.violations_count == 0, result.generate_report()
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def take_part(page: Page, address: str) -> str:
@@ -83,7 +77,7 @@ def test_the_marker_is_moved_by_keys_by_mouse_and_stays_after_a_reload(
     with browsing(browser, **options) as (_, page):
         served.set_up(page)
         page.goto(f"{served.address}/admin/fits/1")
-        is_accessible(page)
+        check_accessible(page)
         assert "Allowance 0 " in f"{seen_point(page)} "
         assert marker_is_on(page, 0)
         marker = page.get_by_label("The knob", exact=True)
@@ -96,7 +90,7 @@ def test_the_marker_is_moved_by_keys_by_mouse_and_stays_after_a_reload(
             == "Allowance 0.02: 26.0 wrong decisions in 100, 7 answers not followed"
         )
         assert page.locator("[data-answers]:not([hidden]) tbody tr").count() == 7
-        is_accessible(page)
+        check_accessible(page)
         page.locator(".frontier a .reach").nth(3).click()
         assert "Allowance 0.04" in seen_point(page)
         page.reload()
@@ -106,7 +100,7 @@ def test_the_marker_is_moved_by_keys_by_mouse_and_stays_after_a_reload(
         press(page, page.get_by_role("button", name="Learn this point"))
         assert page.url.split("?")[0].endswith("/admin/fits/2")
         assert "waits for its turn" in page.content()
-        is_accessible(page)
+        check_accessible(page)
         press(page, page.get_by_role("button", name="Stop learning it"))
         page.get_by_text("The learning of this model was stopped").wait_for()
 
@@ -124,7 +118,7 @@ def test_the_knob_is_below_the_marker_beside_errors_of_many_digits(
         for at in range(len(curve)):
             page.goto(f"{found.address}/admin/fits/1?at={at}")
             assert knob_is_below_the_marker(page)
-            is_accessible(page)
+            check_accessible(page)
 
 
 def test_without_scripts_the_marker_goes_by_links(browser: Browser, served: ServedSite) -> None:
@@ -163,7 +157,7 @@ def test_a_participant_reads_what_became_of_their_answers(
         opened.locator("summary").click()
         assert opened.locator(".compared").first.is_visible()
         if options.get("java_script_enabled", True):
-            is_accessible(page)
+            check_accessible(page)
         press(page, page.get_by_role("link", name="Back to your receipt"))
         assert page.url == f"{mine}/thanks"
 
@@ -181,7 +175,7 @@ def test_from_the_question_what_it_costs_to_the_page_of_a_participant(browser: B
             mine = take_part(phone, served.address)
             page.goto(f"{served.address}/admin/fits")
             press(page, page.get_by_role("link", name="Learn a model"))
-            is_accessible(page)
+            check_accessible(page)
             page.get_by_label("0", exact=True).check()
             page.get_by_text("Advanced", exact=True).click()
             page.get_by_label("Questions in a row").select_option("1")
@@ -195,13 +189,13 @@ def test_from_the_question_what_it_costs_to_the_page_of_a_participant(browser: B
             with working(study.path, database):
                 # Without reloading; fits run at the lowest priority, which takes its time on a busy machine.
                 page.get_by_text("What is proved, and what is not").wait_for(timeout=300_000)
-            is_accessible(page)
+            check_accessible(page)
             assert page.get_by_text("it is the best there is of this kind").count() == 1
             with page.expect_download() as download:
                 page.get_by_role("link", name="Download the model").click()
             assert download.value.suggested_filename == "fit-1.skops"
             press(page, page.get_by_role("button", name="Choose this model"))
-            is_accessible(page)
+            check_accessible(page)
             phone.goto(f"{mine}/result")
             assert phone.url == f"{mine}/thanks"
             press(page, page.get_by_role("button", name="Show it to participants"))
@@ -209,4 +203,4 @@ def test_from_the_question_what_it_costs_to_the_page_of_a_participant(browser: B
             assert phone.url == f"{mine}/result"
             assert phone.locator("article.treated").count() == PAIRS
             assert "The model was made with the answers of 9 people." in phone.locator("main").inner_text()
-            is_accessible(phone)
+            check_accessible(phone)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
-from tests.support.accessible import axe_on
+from tests.support.accessible import check_accessible
 from tests.support.served import Served, browsing, press, serving
 from tests.support.two_rounds import open_second_round
 
@@ -37,18 +37,12 @@ def take_part(page: Page, served: Served, said: str) -> str:
     press(page, page.get_by_role("button", name="Start"))
     press(page, page.locator(f"button[value={said}]"))
     page.get_by_label("Why?").fill(f"I say {said}")
-    check(page)
+    check_accessible(page)
     press(page, page.get_by_role("button", name="Next"))
     press(page, page.get_by_role("link", name="Go on"))
     press(page, page.get_by_role("button", name="Finish"))
-    check(page)
+    check_accessible(page)
     return mine
-
-
-def check(page: Page) -> None:
-    result = axe_on(page)
-    assert result.violations_count == 0, result.generate_report()
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 @pytest.mark.parametrize("options", [PHONE, {"java_script_enabled": False}], ids=["phone", "no-scripts"])
@@ -75,15 +69,15 @@ def test_two_rounds(browser: Browser, served: Served, options: dict[str, Any]) -
     with browsing(browser, **PHONE) as (_, page):
         for path in ("", "/second-round", "/thanks"):
             page.goto(f"{people[1]}{path}")
-            check(page)
+            check_accessible(page)
         page.goto(served.address)
-        check(page)
+        check_accessible(page)
         page.goto(f"{people[1]}/second-round/1")
-        check(page)
+        check_accessible(page)
         press(page, page.get_by_role("link", name="Report this reason").first)
-        check(page)
+        check_accessible(page)
         page.goto(f"{people[0]}/second-round/end")
-        check(page)
+        check_accessible(page)
 
 
 def test_by_keyboard(browser: Browser, served: Served) -> None:

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import csv
 import re
-import socket
-import threading
-import time
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
-import uvicorn
 from playwright.sync_api import expect
 from tests.support.accessible import WCAG, axe_on
 from tests.support.operating import PASSWORD
 from tests.support.served import browsing, press
+from tests.support.served_site import serving_site
 
 from fairwise.store.operators import add_operator
 from fairwise.study.new_study import new_study
 from fairwise.tables.files import PeopleFile
-from fairwise.web.app import Site
 from fairwise.web.console.accounts import hashed
 
 if TYPE_CHECKING:
@@ -44,22 +41,11 @@ def site(home: Path) -> Iterator[str]:
     people.to_csv(home / "people.csv", index=False)
     told = {"title": "Who goes home", "treated_well": "to go home", "pairs": 3, "practice": False, "ask_why": True}
     study = new_study(home / "study", PeopleFile.read(home / "people.csv", "id"), ["age", "note"], told)
-    served = Site(study.path, home / "study.sqlite")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    server = uvicorn.Server(uvicorn.Config(served, host="127.0.0.1", port=port, log_level="error"))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        time.sleep(0.02)
-    kept = hashed(PASSWORD)
-    served.host.store.change_now(lambda c: add_operator(c, "Ada", kept, "owner", datetime.now(UTC)))
-    try:
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.should_exit = True
-        thread.join()
+    with serving_site(study.path, home / "study.sqlite") as served:
+        password = hashed(PASSWORD)
+        add = partial(add_operator, name="Ada", password_hash=password, role="owner", at=datetime.now(UTC))
+        served.site.host.store.change_now(add)
+        yield served.address
 
 
 @pytest.fixture

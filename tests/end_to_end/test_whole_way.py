@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
-from tests.support.accessible import axe_on
+from tests.support.accessible import check_accessible
 from tests.support.served import Served, browsing, practise, press, serving
 
 if TYPE_CHECKING:
@@ -218,12 +219,7 @@ def test_every_page_of_a_study_with_everything(browser: Browser, people: Path, t
         serving(people, tmp_path, **wanted) as served,
         browsing(browser, viewport={"width": 360, "height": 780}) as (_, page),
     ):
-
-        def look() -> None:
-            result = axe_on(page)
-            assert result.violations_count == 0, f"{page.url}\n{result.generate_report()}"
-            assert page.evaluate("document.documentElement.scrollWidth") <= 360
-
+        look = partial(check_accessible, page)
         page.goto(served.address)
         look()
         press(page, page.get_by_role("button", name="I agree to take part"))

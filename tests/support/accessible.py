@@ -25,3 +25,10 @@ def axe_on(page: Page, *tags: str) -> AxeResults:
         except Error:
             page.wait_for_load_state()
     return Axe().run(page, options=options)
+
+
+def check_accessible(page: Page, *tags: str) -> None:
+    """Fail where axe finds something, or the page scrolls sideways."""
+    result = axe_on(page, *tags)
+    assert result.violations_count == 0, f"{page.url}\n{result.generate_report()}"
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), page.url

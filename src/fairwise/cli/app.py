@@ -23,9 +23,8 @@ from fairwise.cli.compare_arms import compare_arms
 from fairwise.cli.demo import demo
 from fairwise.cli.fit import fit
 from fairwise.cli.frontier import frontier
-from fairwise.cli.kept_model import derandomize, show
+from fairwise.cli.kept_model import derandomize, predict, show
 from fairwise.cli.plan import plan
-from fairwise.cli.predict import predict
 from fairwise.cli.recruitment import add, ids, links, participants, reset, room
 from fairwise.cli.report import report
 from fairwise.cli.serve import bots, serve

@@ -1,7 +1,10 @@
 """``fairwise plan``: how many people to ask about how many pairs, by a formula or by playing the study."""
 
+from __future__ import annotations
+
 from dataclasses import asdict, dataclass
 from functools import partial
+from math import exp, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,11 +12,15 @@ import typer
 from typer import Option
 
 from fairwise.cli.options import eta_option, fraction, gamma_option, parse_option, sizes, typed_options
-from fairwise.cli.terminal import Json, echo, print_frame, print_json, progress_bars
+from fairwise.cli.terminal import Json, echo, heading, print_frame, print_json, progress_bars
 from fairwise.errors import InputError
+from fairwise.numbers import counted, difference, in_100, rounded, setting
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from fairwise.auditing.plan import Cost, SimulatedPlan
+    from fairwise.simulation.respondent import Minutes
     from fairwise.study.folder import StudyFolder
 
 _HEADINGS = {
@@ -40,6 +47,10 @@ _Simulate = Annotated[
 ]
 
 
+_ONE_IN_TWENTY = 1.645  # standard deviations above the middle of a normal distribution
+_FEW_MINUTES = 5
+
+
 @dataclass(frozen=True)
 class SimulationOptions:
     """Options of a simulated study; only a folder asks for one."""
@@ -60,7 +71,7 @@ class SimulationOptions:
         float, _played(help="Of a second round: who comes back.", parser=fraction, metavar="NUMBER")
     ] = 0.8
 
-    def talking_in(self, study: "StudyFolder", typed: frozenset[str]) -> bool:
+    def talking_in(self, study: StudyFolder, typed: frozenset[str]) -> bool:
         """Whether there are arms to compare; an error if something about them was asked."""
         from fairwise.auditing.plan import silent_arm
 
@@ -72,7 +83,7 @@ class SimulationOptions:
             )
         return silent_arm(study) is not None
 
-    def cost_of(self, study: "StudyFolder", typed: frozenset[str]) -> "Cost | None":
+    def cost_of(self, study: StudyFolder, typed: frozenset[str]) -> Cost | None:
         """Return what to learn; none without outcomes, which is an error if something about it was asked."""
         from fairwise.auditing.plan import Cost
         from fairwise.study.folder import OUTCOME
@@ -193,7 +204,6 @@ def _plan_played(
 ) -> None:
     """Play the study and print what that shows."""
     from fairwise.auditing.plan import simulate_arms, simulate_study
-    from fairwise.cli.plan_words import show, show_arms
     from fairwise.simulation.respondent import minutes_for
     from fairwise.study.folder import StudyFolder
 
@@ -209,9 +219,9 @@ def _plan_played(
             drawn = {"n_studies": run["n_studies"], "seed": run["seed"], "progress": progress}
             arms = simulate_arms(study, study.people(), panels, **planted, **drawn)
     if not as_json:
-        show(study, plan, cost, minutes, options.seconds, run["confidence"])
+        _print_simulation(study, plan, cost, minutes, options.seconds, run["confidence"])
         if arms is not None:
-            show_arms(arms, options.persuasion, options.returning)
+            _print_arms(arms, options.persuasion, options.returning)
         return
     print_json(
         {
@@ -231,7 +241,7 @@ def _plan_played(
     )
 
 
-def _cost_json(cost: "Cost", plan: "SimulatedPlan") -> dict[str, object]:
+def _cost_json(cost: Cost, plan: SimulatedPlan) -> dict[str, object]:
     from fairwise.auditing.plan import PLANNING_WORDS
 
     return {
@@ -243,3 +253,181 @@ def _cost_json(cost: "Cost", plan: "SimulatedPlan") -> dict[str, object]:
         "error_without_judgments": plan.error_without_judgments,
         "error_of_one_label": plan.error_of_one_label,
     }
+
+
+def _print_simulation(
+    study: StudyFolder, plan: SimulatedPlan, cost: Cost | None, minutes: Minutes, seconds: float, confidence: float
+) -> None:
+    """Print what the simulated studies showed, one question after the other."""
+    _print_study(study, plan)
+    _print_agreement(study, plan, confidence)
+    if study.settings.design.repeats:
+        _print_repeats(plan.panels, confidence)
+    _print_cost(study, plan, cost)
+    _print_time(study, minutes, seconds)
+
+
+def _print_study(study: StudyFolder, plan: SimulatedPlan) -> None:
+    settings = study.settings
+    kinds = ", ".join(f"{number} {kind}" for kind, number in settings.mixture.items())
+    echo(
+        f"Simulated: no real people were asked. {counted(plan.n_studies, 'study', 'studies')} for each number of "
+        "judges, each time with other made-up people.\n"
+        f"{study.path}: {counted(settings.pairs, 'pair')} for each judge ({kinds}), from {counted(len(study.cards))} "
+        "people; the same pairs that real participants will be shown.\n"
+        "This tells how precise a study of this size can be, and what answers like these would cost. It does not tell "
+        "what real people will say."
+    )
+
+
+def _print_agreement(study: StudyFolder, plan: SimulatedPlan, confidence: float) -> None:
+    from fairwise.judgments.reliability import LEAST_JUDGES, LEAST_PAIRS
+
+    panels = plan.panels
+    heading("How well will agreement be known?")
+    by_design = study.settings.design.fixed or study.settings.design.anchors
+    if not by_design and not panels["shared_pairs"].any():
+        echo(f"Not at all: no pair is shown to two judges, so nobody can say whether they agree. {_advice(study)}")
+        return
+    print_frame(
+        panels.assign(
+            alpha=_texts(panels["alpha"]),
+            interval=_ranges(panels["alpha_low"], panels["alpha_high"]),
+            half_width=_texts(panels["half_width"]),
+        ),
+        {
+            "judges": "judges",
+            "shared_pairs": "shared pairs",
+            "alpha": "alpha",
+            "interval": f"{confidence:.0%} interval",
+            "half_width": "half-width",
+        },
+    )
+    echo(
+        "\nalpha: Krippendorff's; 1 is full agreement, 0 is chance. It follows from the made-up preferences: do not "
+        "expect it of real people.\n"
+        "interval, half-width: as fairwise check will tell them, on average. This is what to plan with."
+    )
+    if ((panels["judges"] < LEAST_JUDGES) | (panels["shared_pairs"] < LEAST_PAIRS)).any():
+        echo(f"With fewer than {LEAST_JUDGES} judges or {LEAST_PAIRS} shared pairs the interval is a rough guide only.")
+    if panels["alpha_low"].isna().any():
+        echo("none: cannot be told from so few answers about the same pairs.")
+    for row in panels[(panels["measured"] > 0) & (panels["measured"] < plan.n_studies)].to_dict("records"):
+        echo(
+            f"With {counted(row['judges'], 'judge')}, only {row['measured']} of {plan.n_studies} simulated studies "
+            "have an interval at all: ask more people, or show them more of the same pairs."
+        )
+    if not by_design:
+        echo(f"No pair is shared on purpose; these happen to be shown to two or more judges. {_advice(study)}")
+
+
+def _advice(study: StudyFolder) -> str:
+    """Return what to change in the settings for agreement to be measured."""
+    settings = study.settings
+    anchors = min(max(1, settings.pairs // 5), settings.uniform)
+    if not anchors:
+        return "Have some anchors instead of other pairs: they are the same for everyone."
+    return (
+        f"Before anyone begins, set anchors = {anchors} below [design] in {study.path / 'study.toml'}: so many of the "
+        f"{counted(settings.pairs, 'pair')} are then the same for everyone."
+    )
+
+
+def _print_repeats(panels: pd.DataFrame, confidence: float) -> None:
+    heading("How well will it be known whether judges are steady?")
+    table = panels.assign(
+        same_again=[_percent(share) for share in panels["same_again"]],
+        interval=[
+            f"{_percent(low)} to {_percent(high)}"
+            for low, high in zip(panels["same_again_low"], panels["same_again_high"], strict=True)
+        ],
+    )
+    names = {"judges": "judges", "repeated": "repeated pairs", "same_again": "same answer again"}
+    print_frame(table, names | {"interval": f"{confidence:.0%} interval"})
+    echo("\nHow steady simulated people are was decided beforehand; plan with the width of the interval.")
+
+
+def _print_cost(study: StudyFolder, plan: SimulatedPlan, cost: Cost | None) -> None:
+    from fairwise.auditing.plan import PLANNING_WORDS
+    from fairwise.study.folder import OUTCOME
+
+    heading("What will the judgments cost in error?")
+    if cost is None:
+        echo(
+            "Not told: left out by --fits 0."
+            if (study.path / OUTCOME).exists()
+            else "Not told: this study was made without --outcome, so there is nothing to predict."
+        )
+        return
+    plain = plan.error_without_judgments
+    names = {"judges": "judges", "error": "error", "error_lowest": "lowest", "error_highest": "highest", "cost": "cost"}
+    above = [float(difference(error, plain, 4)) for error in plan.panels["error"]]
+    print_frame(plan.panels.assign(cost=above), names)
+    echo(
+        "\nerror: the share of the study's people who are predicted wrongly (0.25 is 25 in 100), on average over "
+        f"{counted(plan.n_fits, 'simulated study', 'simulated studies')}; lowest, highest: in one of them.\n"
+        f"cost: how much that is above {plain:.4f}, the error without judgments. Predicting the more frequent outcome "
+        f"for everyone has an error of {plan.error_of_one_label:.4f}.\n"
+        f"Learnt from the columns shown, with gamma {setting(cost.gamma)} and eta {setting(cost.eta)}: "
+        f"{PLANNING_WORDS}. On new people, with another model and with real answers the numbers will differ. A larger "
+        "--gamma or --eta asks for less and so costs no more."
+    )
+
+
+def _print_time(study: StudyFolder, minutes: Minutes, seconds: float) -> None:
+    from fairwise.simulation.respondent import PACE_SPREAD, THOUGHT_SPREAD
+
+    settings = study.settings
+    heading("How long will a participant take?")
+    digits = 1 if minutes.median < _FEW_MINUTES else 0
+    low, median, high = (f"{value:.{digits}f}" for value in (minutes.low, minutes.median, minutes.high))
+    echo(
+        f"About {median} minutes for {counted(settings.pairs, 'pair')}; nine in ten take {low} to {high} minutes.\n"
+        f"Assumed, not measured: a usual pair takes {seconds:g} s (--seconds); one person in twenty is at least "
+        f"{exp(_ONE_IN_TWENTY * PACE_SPREAD):.1f} times as slow in everything, and one pair in twenty takes anyone "
+        f"{exp(_ONE_IN_TWENTY * THOUGHT_SPREAD):.1f} times as long as usual or longer."
+    )
+    extras = {
+        "the practice pair": settings.practice,
+        "the questions about the buttons": settings.comprehension_check,
+        "writing reasons": settings.ask_why,
+        "saying how sure one is": settings.ask_confidence,
+    }
+    more = "".join(f", {what}" for what, there in extras.items() if there)
+    echo(
+        f"Not included: reading consent and task{more}, looking through one's answers, the closing questions, and "
+        "breaks. A pilot tells more: fairwise export has the seconds of every answer."
+    )
+
+
+def _print_arms(arms: pd.DataFrame, persuasion: float, returning: float) -> None:
+    """Print how often an effect of showing reasons would be seen."""
+    heading("Will it be seen what talking does?")
+    table = arms.assign(
+        returned=arms["returned"].round().astype(int),
+        effect=[f"{in_100(effect)} points" for effect in arms["effect"]],
+        half_width=["none" if isnan(width) else f"{in_100(width)} points" for width in arms["half_width"]],
+        found=[_percent(share) for share in arms["found"]],
+    )
+    names = {"judges": "judges", "arm": "arm", "returned": "come back", "effect": "effect"}
+    print_frame(table, names | {"half_width": "half-width", "found": "found"})
+    echo(
+        f"\nPlanted: a reason shown changes {persuasion:.0%} of the answers against it (--persuasion), and "
+        f"{returning:.0%} come back (--returning).\n"
+        "effect: how many more of 100 answers asked for twice are changed towards the reasons, because they are shown; "
+        "half-width: of its interval.\n"
+        "found: in so many studies fairwise compare-arms has a p of at most 0.05. 80% is what is usually planned for."
+    )
+
+
+def _percent(share: float) -> str:
+    return "none" if isnan(share) else f"{rounded(100 * share, 0)}%"
+
+
+def _texts(numbers: pd.Series[float]) -> list[str]:
+    return ["none" if isnan(number) else f"{rounded(number, 2)}" for number in numbers]
+
+
+def _ranges(low: pd.Series[float], high: pd.Series[float]) -> list[str]:
+    both = zip(_texts(low), _texts(high), strict=True)
+    return ["none" if "none" in ends else " to ".join(ends) for ends in both]

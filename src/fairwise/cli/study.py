@@ -3,12 +3,11 @@
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from typer import Argument, Option
 
-from fairwise.cli.decisions import AmountBetter, AmountRange, AmountUnit, KindOption, LabelValues, decided
 from fairwise.cli.options import (
     DatabaseOption,
     IdColumn,
@@ -22,7 +21,7 @@ from fairwise.cli.options import (
     study_store,
 )
 from fairwise.cli.terminal import Json, echo, note, print_json
-from fairwise.cli.training import note_doubts
+from fairwise.cli.training import OutcomeKind, note_doubts, read_decisions
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,6 +29,27 @@ if TYPE_CHECKING:
 
 
 _text_option = partial(Option, rich_help_panel="What participants read")
+
+
+KindOption = Annotated[
+    OutcomeKind | None,
+    Option("--outcome-kind", help="What is decided; follows from --label-values and --amount-range if left out."),
+]
+LabelValues = Annotated[
+    Path | None,
+    Option(
+        "--label-values",
+        help="What may be decided, where it is more than two things: a CSV file with label, value (how good it is, "
+        "0 to 1) and words (what participants read).",
+        metavar="FILE",
+    ),
+]
+AmountRange = Annotated[
+    str | None,
+    Option("--amount-range", help="An amount is decided, from the least to the largest: 0,20000.", metavar="FROM,TO"),
+]
+AmountUnit = Annotated[str, Option("--amount-unit", help="What participants read behind an amount: euros.")]
+AmountBetter = Annotated[Literal["more", "less"], Option("--amount-better", help="What is better for the person.")]
 
 
 def new(
@@ -111,7 +131,7 @@ def new(
     needed = [name for name in (*columns, outcome, words) if name and name != id_column]
     file = PeopleFile.read(people, id_column, *needed, numeric=names(numeric), na_values=names(na_values))
     note_doubts(file, file.features(only=[name for name in columns if name != id_column]))
-    decisions = decided(outcome_kind, label_values, amount_range, amount_unit, amount_better)
+    decisions = _decision_settings(outcome_kind, label_values, amount_range, amount_unit, amount_better)
     optional = {"seed": seed, "title": title, "treated_well": treated_well, "question": question, "pairs": pairs}
     choices = {
         "answers": answers,
@@ -130,6 +150,35 @@ def new(
         _print_summary(study)
     if treated_well is None and not decisions:
         note(f'What "treated well" means is written in general words; say what it is here in {folder / "study.toml"}.')
+
+
+def _decision_settings(
+    kind: OutcomeKind | None, label_values: Path | None, amount_range: str | None, unit: str, better: str
+) -> dict[str, Any]:
+    """Return the settings of a study that say what is decided; none for the usual two things."""
+    options: dict[OutcomeKind, str] = {"tiers": "--label-values", "amount": "--amount-range"}
+    values: dict[OutcomeKind, object] = {"tiers": label_values, "amount": amount_range}
+    kinds = [name for name, value in values.items() if value is not None]
+    if len(kinds) > 1:
+        raise InputError("--label-values and --amount-range: what is decided is one of a few things, or an amount")
+    if kind is not None and kind in options and kind not in kinds:
+        raise InputError(f"--outcome-kind {kind}: needs {options[kind]}")
+    if kind == "yes-no" and kinds:
+        raise InputError(f"--outcome-kind yes-no: {options[kinds[0]]} is for other decisions; leave one of the two out")
+    if (unit or better != "more") and amount_range is None:
+        raise InputError("--amount-unit and --amount-better: are about amounts; give --amount-range, too")
+    if label_values is not None:
+        rows = read_decisions(label_values)
+        return {"decisions": [{**row, "words": row["words"] or row["label"]} for row in rows]}
+    if amount_range is not None:
+        try:
+            least, most = (float(end) for end in amount_range.split(","))
+        except ValueError:
+            raise InputError(
+                f"--amount-range {amount_range}: needed: the least and the largest amount, such as 0,20000"
+            ) from None
+        return {"amount": {"unit": unit, "least": least, "most": most, "better": better}}
+    return {}
 
 
 def _read_scores(path: Path | None, favorable_label: str | None, *, two: bool) -> "GivenScores | None":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,7 +14,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer import Option
 
-from fairwise.cli.decisions import read_decisions
 from fairwise.cli.options import (
     GroupRuleOption,
     IdColumn,
@@ -205,6 +205,28 @@ class LearningOptions:
         }
         FitSettings.of(PairwiseFairClassifier(**settings).get_params(deep=False))
         return settings
+
+
+def read_decisions(path: Path) -> list[dict[str, Any]]:
+    """Read a CSV file with the columns label, value and perhaps words (otherwise empty), a decision a line."""
+    rows: list[dict[str, Any]] = []
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            for number, row in enumerate(csv.DictReader(file), 2):
+                label, value = row.get("label"), row.get("value")
+                if label is None or value is None:
+                    raise InputError(f"{path}, line {number}: the columns are label and value, one label a line.")
+                if any(label == other["label"] for other in rows):
+                    raise InputError(f"{path}, line {number}: {label!r} is there twice; say once how good it is.")
+                try:
+                    rows.append({"label": label, "value": float(value), "words": row.get("words") or ""})
+                except ValueError:
+                    raise InputError(f"{path}, line {number}: value {value!r} is no number from 0 to 1.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"--label-values {path}: cannot be read ({error}).") from None
+    if not rows:
+        raise InputError(f"{path}: no label is there; the columns are label and value, one label a line.")
+    return rows
 
 
 def read_label_values(path: Path, labels: Iterable[object]) -> dict[object, float]:
