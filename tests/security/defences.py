@@ -115,7 +115,7 @@ DEFENCES = (
     one("a link for a password has an end", "cli/test_operators.py::test_only_the_last_link_works_and_not_for_ever",
         "web/console/accounts.py", "or time.time() > until:", "or False:"),
     one("rights are looked at when all is there", "security/test_outliving.py::test_what_was_half_sent_shows_nothing_either",
-        "web/console/base.py", "        self._check_form(request, form)\n        await self._check(request)\n", "        self._refuse_others(request, form)\n"),
+        "web/console/base.py", "        self._check_form(request, form)\n        await self._check(request)\n", "        self._check_form(request, form)\n"),
     one("also of a file", "security/test_outliving.py::test_a_file_that_was_half_sent_is_not_kept",
         "web/console/study_wizard.py", "            await self._check(request)\n", ""),
     Defence("half a request", "security/test_outliving.py::test_half_a_request_of_somebody_removed_meanwhile_changes_nothing", (

@@ -176,7 +176,7 @@ def test_rights_are_those_of_the_moment_of_the_change(
             other.host.store.change_now(changes[how])
             return real(password)
 
-        monkeypatch.setattr(accounts, "hashed", slow)
+        monkeypatch.setattr(account_pages, "hashed", slow)
         reply = asyncio.run(send(site, form(site, "/admin/accounts", cookie, **NEW_OWNER)))
         assert reply.status == (403 if how == "made a viewer" else 401)
         assert "Mallory" not in owners(site.host.store)
@@ -201,7 +201,7 @@ def test_no_route_changes_anything_for_somebody_without_a_session(
         return operators.Operator(1, "Ada", "owner")
 
     monkeypatch.setattr(routes.ConsolePages, "_operator", believed)
-    monkeypatch.setattr(routes.ConsolePages, "_refuse_others", lambda *_: None)
+    monkeypatch.setattr(routes.ConsolePages, "_check_form", lambda *_: None)
     guarded = {route.handler for pages in ALL_PAGES for route in pages.routes if route.role != "anyone"}
     assert len(guarded) > 30
     refused = 0
@@ -338,6 +338,6 @@ def test_a_password_that_was_right_a_moment_ago_opens_nothing(
                 store.change_now(lambda c: operators.change_password(c, 2, kept or "", "another"))
             return found
 
-        monkeypatch.setattr(accounts, "is_right", slow)
+        monkeypatch.setattr(account_pages, "is_right", slow)
         assert console.log_in("Eve").status_code == 422
         assert store.read_now(lambda c: c.execute(sa.select(sessions.c.operator_id)).scalars().all()) == [1]

@@ -130,7 +130,7 @@ def all_pages(pages: Pages, prefix: str = "", text: str = "text", a: Card = ALIC
         "room": pages.render("room", me, state=InTurn(Turn(2, Step.AGAIN), Answer.SAME, asked=True, answered=True)),
         "pair in a room": pages.render("pair", me, pair=pair(a, b), turn=Turn(2, Step.ALONE), problem=text),
         "relation": pages.render("relation", me, problem=text),
-        "questions": pages.render("questions", me, asked=questions(text)),
+        "questions": pages.render("questions", me, asked=questions(text), problem=text),
         "screened_out": pages.render("screened_out", me, back=WayBack(text, f"{prefix}/p/token/back")),
         "back": pages.render(
             "thanks", me, receipt=Receipt(text, 50, NOON), way_back=WayBack(text, f"{prefix}/p/token/back", text)

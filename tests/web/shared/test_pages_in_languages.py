@@ -7,7 +7,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from gettext import NullTranslations
 from html.parser import HTMLParser
+from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import pytest
 from markupsafe import Markup
@@ -21,6 +23,7 @@ from fairwise.study.deliberation import Rule, Step, Turn
 from fairwise.study.questions import Question
 from fairwise.study.settings import StudySettings
 from fairwise.study.texts import language
+from fairwise.web.shared import requests
 from fairwise.web.shared.pages import Pages
 from fairwise.web.shared.requests import AskedQuestion, read_static_files
 from fairwise.web.shared.views import (
@@ -224,9 +227,17 @@ def all_pages(pages: Pages) -> dict[str, str]:
     }
 
 
-def test_this_file_knows_every_page() -> None:
-    pages = {name for name in vars(Pages) if not name.startswith("_")} - {"in_arm"}
-    assert pages <= set(all_pages(made(language("en"))))
+def test_this_file_knows_every_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    rendered, render = set[str](), Pages.render
+
+    def record(pages: Pages, template: str, *own: Any, **values: Any) -> str:
+        rendered.add(template)
+        return render(pages, template, *own, **values)
+
+    monkeypatch.setattr(Pages, "render", record)
+    all_pages(made(language("en")))
+    folder = Path(requests.__file__).parent / "templates"
+    assert {file.stem for file in folder.glob("*.html")} - {"base", "parts", "pieces"} == rendered
 
 
 @pytest.mark.parametrize("answers", ["four", "two"])

@@ -385,6 +385,8 @@ def compared(
     lines = [ComparisonRow(name, words, right[0][name], "") for name, words in left[0].items()]
     one, other = left[1], right[1]
     proved, other_proved = one.certificate, other.certificate
+    yes, no = language.translate(marked("yes")), language.translate(marked("no"))
+    proofs = [yes if certificate.kind == "exact" else no for certificate in (proved, other_proved)]
     if amount is None:
         lines += _errors(one, other, language)
     else:
@@ -401,9 +403,7 @@ def compared(
             language,
             amount,
         ),
-        ComparisonRow(
-            marked("Proved to be the best of its kind"), _proved(one, language), _proved(other, language), ""
-        ),
+        ComparisonRow(marked("Proved to be the best of its kind"), proofs[0], proofs[1], ""),
         _counts(marked("Participants in it"), one.judges, other.judges),
         _counts(marked("Simulated participants among them"), one.simulated, other.simulated),
     ]
@@ -412,20 +412,18 @@ def compared(
 
 def _errors(one: FitSummary, other: FitSummary, language: Language) -> list[ComparisonRow]:
     """Return rows about how often each model is wrong."""
+    left, right = (share_difference(fit.certificate.error, fit.error_without_judgments) for fit in (one, other))
+    costs = [_points(f"{cost}", language) for cost in (left, right)]
     without = one.error_without_judgments, other.error_without_judgments
     return [
         _shares(marked("Wrong with the answers"), one.certificate.error, other.certificate.error, language),
         _shares(marked("Wrong about people left out"), _new_error(one), _new_error(other), language),
         _shares(marked("Wrong without the answers"), *without, language),
-        _differences(marked("Cost of the answers"), _training_cost(one), _training_cost(other), language),
+        ComparisonRow(marked("Cost of the answers"), costs[0], costs[1], _signed(right - left, language)),
         _shares(
             marked("Wrong about people left out, without the answers"), _plain_error(one), _plain_error(other), language
         ),
     ]
-
-
-def _training_cost(fit: FitSummary) -> Decimal:
-    return share_difference(fit.certificate.error, fit.error_without_judgments)
 
 
 def _new_error(fit: FitSummary) -> float | None:
@@ -440,10 +438,10 @@ def _mean_errors(one: FitSummary, other: FitSummary, language: Language, amount:
     """Return rows about the mean error of each model's amounts."""
     with_answers = one.certificate, other.certificate
     without = one.error_without_judgments, other.error_without_judgments
-    draw_figure, means = [fit.error for fit in with_answers], [fit.mean_error for fit in with_answers]
-    cost = [error - plain for error, plain in zip(draw_figure, without, strict=True)]
+    mixtures, means = [fit.error for fit in with_answers], [fit.mean_error for fit in with_answers]
+    cost = [error - plain for error, plain in zip(mixtures, without, strict=True)]
     rows = {
-        marked("Mean error with the answers"): draw_figure,
+        marked("Mean error with the answers"): mixtures,
         marked("Mean error of what people are given"): means,
         marked("Mean error about people left out"): [_or_nan(_new_error(fit)) for fit in (one, other)],
         marked("Mean error about people left out, without the answers"): [
@@ -467,10 +465,6 @@ def _amounts(name: str, one: float, other: float, language: Language, amount: Am
     return ComparisonRow(name, left, right, f"+{more}" if other > one else more)
 
 
-def _proved(fit: FitSummary, language: Language) -> str:
-    return language.translate(marked("yes") if fit.certificate.kind == "exact" else marked("no"))
-
-
 def _shares(name: str, one: float | None, other: float | None, language: Language) -> ComparisonRow:
     left, right = ("–" if share is None else f"{language.in_100(share)} %" for share in (one, other))
     if one is None or other is None:
@@ -478,17 +472,12 @@ def _shares(name: str, one: float | None, other: float | None, language: Languag
     return ComparisonRow(name, left, right, _signed(share_difference(other, one), language))
 
 
-def _differences(name: str, one: Decimal, other: Decimal, language: Language) -> ComparisonRow:
-    left, right = (_points(f"{number}", language) for number in (one, other))
-    return ComparisonRow(name, left, right, _signed(other - one, language))
-
-
 def _counts(name: str, one: int, other: int) -> ComparisonRow:
     return ComparisonRow(name, str(one), str(other), _signed(Decimal(other - one)))
 
 
 def _chances(name: str, one: float, other: float, language: Language, amount: Amount | None) -> ComparisonRow:
-    """Differences of two chances, in percentage points, or of two amounts."""
+    """Return a row of two differences of chances, in percentage points, or of amounts."""
     if amount is not None:
         return _amounts(name, one * amount.span, other * amount.span, language, amount)
     left, right = ("–" if isnan(value) else _points(f"{in_100(value)}", language) for value in (one, other))
@@ -504,7 +493,7 @@ def _points(number: str, language: Language) -> str:
 
 
 def _signed(more: Decimal, language: Language | None = None) -> str:
-    """A difference, of points where a language is given; nothing where there is none."""
+    """Format a difference, in points if a language is given; empty if there is none."""
     if not more:
         return ""
     return f"{more:+f}".replace("-", MINUS) if language is None else _points(f"{more:+f}", language)

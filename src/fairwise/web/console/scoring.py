@@ -93,7 +93,7 @@ _MOST_OPTIONS = 40
 
 @dataclass(frozen=True)
 class GroupResult:
-    """How well a model treats a group, and how often it is wrong about it."""
+    """Result of a model for a group: how well it is treated, and how often the model is wrong."""
 
     name: str | None
     """Name of the group; None for people whose value is missing."""
