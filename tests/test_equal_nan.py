@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from replication.measures import Correlation
 
 from fairwise.auditing.frontier import ChosenPoint
-from fairwise.judgments.reliability import Agreement, Share
+from fairwise.judgments.agreement import Agreement
+from fairwise.judgments.reliability import Share
 from fairwise.numbers import EqualNan
 from fairwise.results.certificate import Certificate
 

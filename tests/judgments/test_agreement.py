@@ -15,8 +15,8 @@ from tests.support.examples import examples
 
 from fairwise.errors import InputError
 from fairwise.judgments import Answer, Judgments, krippendorff_alpha
+from fairwise.judgments.agreement import Agreement, AnswerCounts, Level, agreement_of
 from fairwise.judgments.answer import Oriented, orient
-from fairwise.judgments.reliability import Agreement, AnswerCounts, Level, agreement_of
 
 ANSWERS = [str(answer) for answer in Answer]
 SWAPPED = {str(answer): str(answer.swapped()) for answer in Answer}
@@ -227,7 +227,7 @@ def test_very_many_judges_are_left_out_in_groups(monkeypatch: pytest.MonkeyPatch
     rng = np.random.default_rng(7)
     codes = np.where(rng.random((120, 20)) < rng.random((120, 1)), rng.integers(4, size=(120, 20)), 1)
     each = krippendorff_alpha(panel(codes))
-    monkeypatch.setattr("fairwise.judgments.reliability._MOST_GROUPS", 60)
+    monkeypatch.setattr("fairwise.judgments.agreement._MOST_GROUPS", 60)
     groups = krippendorff_alpha(panel(codes))
     assert groups.high - groups.low == pytest.approx(each.high - each.low, rel=0.25)
 
@@ -280,6 +280,6 @@ def test_what_is_not_allowed(bad: dict[str, Any]) -> None:
 def test_what_does_not_fit_in_memory_at_once_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     judgments = panel(np.random.default_rng(5).integers(-1, 4, size=(10, 20)))
     whole = krippendorff_alpha(judgments)
-    monkeypatch.setattr("fairwise.judgments.reliability._CELLS_AT_ONCE", 1)
+    monkeypatch.setattr("fairwise.judgments.agreement._CELLS_AT_ONCE", 1)
     parts = krippendorff_alpha(judgments)
     assert (parts.low, parts.high) == pytest.approx((whole.low, whole.high))

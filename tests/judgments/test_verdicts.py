@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairwise.judgments.reliability import Agreement, PositionBias, Share, clopper_pearson, fair_coin
+from fairwise.judgments.agreement import Agreement
+from fairwise.judgments.reliability import PositionBias, Share, clopper_pearson, fair_coin
 
 TRIED = 3000
 _PERCENT = r"([\d.]+)%"

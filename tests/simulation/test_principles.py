@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fairwise.judgments import Answer
-from fairwise.judgments.reliability import krippendorff_alpha
+from fairwise.judgments.agreement import krippendorff_alpha
 from fairwise.simulation import PRINCIPLES, draw_panel, simulate_panel
 from fairwise.study.new_study import sample_people
 

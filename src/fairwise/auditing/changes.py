@@ -11,8 +11,8 @@ from scipy.special import stdtrit
 
 from fairwise.auditing.randomisation import Difference
 from fairwise.errors import InputError
+from fairwise.judgments.agreement import AnswerCounts, Level, agreement_of, jackknife
 from fairwise.judgments.answer import Answer, Oriented, PairDesign, orient
-from fairwise.judgments.reliability import AnswerCounts, Level, agreement_of, jackknife
 from fairwise.judgments.table import MEASURED_ONLY
 from fairwise.tables.rows import text_of
 

@@ -25,8 +25,9 @@ from fairwise.judgments import (
 if TYPE_CHECKING:
     from fairwise.judgments import Judgments
     from fairwise.judgments.aggregation import Rule
+    from fairwise.judgments.agreement import Agreement
     from fairwise.judgments.conflicts import Conflicts
-    from fairwise.judgments.reliability import Agreement, CheckFailures, PositionBias, RepeatConsistency
+    from fairwise.judgments.reliability import CheckFailures, PositionBias, RepeatConsistency
     from fairwise.learning.estimator import PairwiseFairClassifier
 
 EVERYONE = "everyone"

@@ -194,7 +194,7 @@ def _ask(study: StudyFolder, address: str, seed: int) -> None:
 
 
 def _print_agreement(study: StudyFolder) -> None:
-    from fairwise.judgments.reliability import krippendorff_alpha
+    from fairwise.judgments.agreement import krippendorff_alpha
     from fairwise.store.export import judgments
     from fairwise.store.places import DATABASE_FILE
     from fairwise.store.store import snapshot

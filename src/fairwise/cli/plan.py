@@ -281,7 +281,7 @@ def _print_study(study: StudyFolder, plan: SimulatedPlan) -> None:
 
 
 def _print_agreement(study: StudyFolder, plan: SimulatedPlan, confidence: float) -> None:
-    from fairwise.judgments.reliability import LEAST_JUDGES, LEAST_PAIRS
+    from fairwise.judgments.agreement import LEAST_JUDGES, LEAST_PAIRS
 
     panels = plan.panels
     heading("How well will agreement be known?")

@@ -108,7 +108,8 @@ class PairRows:
         place = np.argsort(order)
         reference, owed = place[self.reference], place[self.owed]
         _, rank = np.unique(rank[order], return_inverse=True)
-        by_rank = np.lexsort((owed, reference, self.mass, rank[owed], rank[reference]))
+        two = np.sort([rank[reference], rank[owed]], axis=0)  # a pair keeps its place where the other label is favourable
+        by_rank = np.lexsort((owed, reference, rank[owed], rank[reference], self.mass, *two[::-1]))
         return replace(
             self,
             people=self.people[order],

@@ -10,9 +10,10 @@ from fairwise.judgments.answer import Answer
 from fairwise.judgments.table import Judgments
 
 if TYPE_CHECKING:
+    from fairwise.judgments.agreement import krippendorff_alpha
     from fairwise.judgments.conflicts import find_conflicts
     from fairwise.judgments.opinions import cluster_judges, judge_drivers
-    from fairwise.judgments.reliability import check_failures, krippendorff_alpha, position_bias, repeat_consistency
+    from fairwise.judgments.reliability import check_failures, position_bias, repeat_consistency
 
 __all__ = [
     "Answer",
@@ -31,7 +32,7 @@ _HOME = {
     "cluster_judges": "opinions",
     "find_conflicts": "conflicts",
     "judge_drivers": "opinions",
-    "krippendorff_alpha": "reliability",
+    "krippendorff_alpha": "agreement",
     "position_bias": "reliability",
     "repeat_consistency": "reliability",
 }

@@ -47,20 +47,10 @@ _SMALL = 1e7  # numbers in a table: below, handing parts of a product to another
 _REMEMBERED = 32  # fits that another may begin at
 
 # Of scikit-learn's: what they learn depends on nothing but the rows, and on all of them alike; nothing is drawn.
-_BLIND = {
-    "Binarizer",
-    "MaxAbsScaler",
-    "MinMaxScaler",
-    "MissingIndicator",
-    "Normalizer",
-    "OneHotEncoder",
-    "OrdinalEncoder",
-    "PolynomialFeatures",
-    "RobustScaler",
-    "SimpleImputer",
-    "StandardScaler",
-    "VarianceThreshold",
-}
+_BLIND = frozenset(
+    "Binarizer MaxAbsScaler MinMaxScaler MissingIndicator Normalizer OneHotEncoder OrdinalEncoder "
+    "PolynomialFeatures RobustScaler SimpleImputer StandardScaler VarianceThreshold".split()
+)
 _TO_A_GRADIENT = {"lbfgs", "newton-cg", "newton-cholesky"}  # solvers that end where the slope is small
 
 
@@ -491,18 +481,16 @@ def _single(member: BaseEstimator | int) -> FittedClassifiers:
 
 
 def _seed(estimator: object, seed: int) -> BaseEstimator:
-    """A clone whose open random states are fixed: the same costs must give the same classifier."""
-    fixed = clone(estimator)
-    states = [name for name in fixed.get_params() if name == "random_state" or name.endswith("__random_state")]
-    return fixed.set_params(**{name: seed for name in states if fixed.get_params()[name] is None})
+    """Clone an estimator and fix its open random states: the same costs must give the same classifier."""
+    settings = clone(estimator).get_params()
+    states = [name for name in settings if name == "random_state" or name.endswith("__random_state")]
+    return clone(estimator).set_params(**{name: seed for name in states if settings[name] is None})
 
 
 def _class_of(estimator: str, *, behind: bool, weights: bool) -> Message:
-    """Name what is searched over."""
-    if behind and weights:
-        return Message("{estimator} behind a Pipeline, by cost-weighted fits", estimator=estimator)
-    if behind:
-        return Message("{estimator} behind a Pipeline, by fits to samples drawn by cost", estimator=estimator)
-    if weights:
-        return Message("{estimator}, by cost-weighted fits", estimator=estimator)
-    return Message("{estimator}, by fits to samples drawn by cost", estimator=estimator)
+    return {
+        (True, True): Message("{estimator} behind a Pipeline, by cost-weighted fits", estimator=estimator),
+        (True, False): Message("{estimator} behind a Pipeline, by fits to samples drawn by cost", estimator=estimator),
+        (False, True): Message("{estimator}, by cost-weighted fits", estimator=estimator),
+        (False, False): Message("{estimator}, by fits to samples drawn by cost", estimator=estimator),
+    }[behind, weights]

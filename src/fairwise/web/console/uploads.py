@@ -309,7 +309,7 @@ def _measured(folder: Path) -> tuple[float, int, Path]:
 def clean_name(sent: str) -> str:
     r"""Return the name of a file without its folders, and without what could be taken for anything but a name.
 
-    >>> shown_name("../../C:\\data\\people 1.csv")
+    >>> clean_name("../../C:\\data\\people 1.csv")
     'people 1.csv'
     """
     return re.sub(r"[^\w .()\[\]-]", "_", re.split(r"[/\\]", sent)[-1])[-80:].strip() or "the file"

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
-from fairwise.judgments.reliability import Agreement, krippendorff_alpha
+from fairwise.judgments.agreement import Agreement, krippendorff_alpha
 from fairwise.store.engine import database_url, snapshot_engine
 from fairwise.store.errors import StoreUnavailable
 from fairwise.store.export import judgments
