@@ -12,12 +12,15 @@ from tests.support.finite_oracle import ListedClassifiers
 from fairwise.constraints.pairs import PairRows
 from fairwise.learning.model.mixture import certify
 from fairwise.learning.solvers.solution import Multipliers, Solution
+from fairwise.learning.target import LabelTarget
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fairwise.judgments import Judgments
     from fairwise.results.certificate import Certificate
+
+TWO_LABELS = LabelTarget(np.array([0, 1]), 1.0 - np.eye(2))
 
 
 @pytest.fixture
@@ -47,7 +50,7 @@ def solution() -> Solution:
 def certificate(solution: Solution, pairs: PairRows, eta: float | None = 0.02) -> Certificate:
     level = {"x": 0.2, "y": 0.5, "z": 0.9}
     favorable = np.array([level[person] for person in pairs.people])
-    asked: dict[str, Any] = {"gamma": 0.1, "eta": eta, "weighting": "answers"}
+    asked: dict[str, Any] = {"gamma": 0.1, "eta": eta, "weighting": "answers", "target": TWO_LABELS}
     return certify(solution, pairs, error=0.3, constant_error=0.45, favorable=favorable, **asked)
 
 
@@ -96,7 +99,7 @@ def test_a_search_never_reads_as_a_proof(solution: Solution, pairs: PairRows) ->
 
 def test_without_pairs_there_is_nothing_to_violate(solution: Solution, said: Callable[..., Judgments]) -> None:
     none = PairRows.from_judgments(said())
-    asked: dict[str, Any] = {"gamma": 0.1, "eta": 0.0, "weighting": "panel"}
+    asked: dict[str, Any] = {"gamma": 0.1, "eta": 0.0, "weighting": "panel", "target": TWO_LABELS}
     found = certify(solution, none, error=0.3, constant_error=0.45, favorable=np.empty(0), **asked)
     assert (found.max_violation, found.mean_violation, found.mean_excess) == (0.0, 0.0, 0.0)
     assert "gamma" not in str(found)

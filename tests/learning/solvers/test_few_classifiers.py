@@ -89,7 +89,7 @@ def test_where_hardly_any_can_be_left_out_the_others_are_not_tried(
 
     monkeypatch.setattr(few_classifiers, "_FRUITLESS", most)
     monkeypatch.setattr(few_classifiers, "solved_or_none", counted)
-    game = listed(0, n_points=14, n_people=12, n_answers=60, n_classifiers=2000, gamma=0.01)
+    game = listed(3, n_points=14, n_people=12, n_answers=60, n_classifiers=2000, gamma=0.01)
     problem, generation = game.problem, ColumnGeneration(game.problem, game.oracle)
     generation.solve(tol=1e-6)
     vertex = generation.pool.solve(problem)
