@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from fairwise import PairwiseFairClassifier
+from fairwise import PairwiseFairClassifier, PairwiseFairRegressor
 from fairwise.errors import FairwiseError, InputError
 from fairwise.learning.settings import MAX_DEPTH, FitSettings
 
@@ -99,8 +99,12 @@ def test_numbers_of_numpy_are_numbers() -> None:
 
 
 def test_typed_settings_are_those_of_the_estimator() -> None:
-    model = PairwiseFairClassifier("tree", gamma=0.3)
-    settings = FitSettings.of(model.get_params(deep=False))
-    assert {field.name: getattr(settings, field.name) for field in fields(settings)} == model.get_params(deep=False)
+    classifier, regressor = PairwiseFairClassifier("tree", gamma=0.3), PairwiseFairRegressor("tree", grid=7)
+    for model in (classifier, regressor):
+        given = model.get_params(deep=False)
+        settings = FitSettings.of(given)
+        assert {name: getattr(settings, name) for name in given} == given
+    names = {*classifier.get_params(deep=False), *regressor.get_params(deep=False)}
+    assert {field.name for field in fields(settings)} == names
     with pytest.raises(FrozenInstanceError):
         settings.gamma = 0.5  # type: ignore[misc]

@@ -88,14 +88,14 @@ def test_no_mixture_of_equal_error_breaks_judgments_less(kind: str, first: int) 
         settings = {"gamma": [0.0, 0.1][seed % 2]} | KINDS[kind]
         poor = people["poor"] if "group_constraints" in settings else None
         if "grid" in settings:
-            model = PairwiseFairRegressor("tree", **settings).fit(people, chance, judgments=judgments)._model
+            model = PairwiseFairRegressor("tree", **settings).fit(people, chance, judgments=judgments)
         else:
             n_labels = len(settings.setdefault("label_values", {0: 0.0, 1: 1.0}))
             outcome = np.digitize(chance, np.quantile(chance, np.arange(1, n_labels) / n_labels))
             model = PairwiseFairClassifier("tree", **settings)
             model.fit(people, outcome, judgments=judgments, sensitive_features=poor)
         assert model._training is not None
-        (prepared, solution), labels = model._training, len(model.classes_)
+        (prepared, solution), labels = model._training, len(model._training[0].target.classes)
         problem, panel = prepared.problem, prepared.problem.budgets[0]
         _, values = problem.evaluate(solution.classifiers)
         over = np.maximum(solution.weights @ values - problem.row_limits, 0.0)[panel.rows]

@@ -17,7 +17,7 @@ from tests.support.english_left import common_words, untranslated, visible
 from fairwise import Judgments, PairwiseFairClassifier
 from fairwise.auditing import effects, learned_effects
 from fairwise.datasets import make_people
-from fairwise.judgments import reliability
+from fairwise.judgments import agreement
 from fairwise.learning.model import mixture
 from fairwise.learning.model.rules import label_words
 from fairwise.learning.model.simpler import _threshold_in_words
@@ -176,7 +176,7 @@ def test_every_warning_in_german(stopped: str, exact: bool) -> None:
 def test_single_rules_and_agreement_in_german() -> None:
     for threshold in (0.0, 0.5, 2.0):
         check(GERMAN.sentence(_threshold_in_words(threshold, label_words(np.array([0, 1])))))
-    for _, said in reliability._WORDS:
+    for _, said in agreement._WORDS:
         check(GERMAN.sentence(said))
     assert GERMAN.sentence("0,3 in eigenen Worten") == "0,3 in eigenen Worten"
 

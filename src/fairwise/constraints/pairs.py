@@ -108,7 +108,9 @@ class PairRows:
         place = np.argsort(order)
         reference, owed = place[self.reference], place[self.owed]
         _, rank = np.unique(rank[order], return_inverse=True)
-        two = np.sort([rank[reference], rank[owed]], axis=0)  # a pair keeps its place where the other label is favourable
+        two = np.sort(
+            [rank[reference], rank[owed]], axis=0
+        )  # a pair keeps its place where the other label is favourable
         by_rank = np.lexsort((owed, reference, rank[owed], rank[reference], self.mass, *two[::-1]))
         return replace(
             self,

@@ -12,7 +12,8 @@ import pandas as pd
 
 from fairwise.auditing.error_measure import ErrorMeasure
 from fairwise.auditing.groups import NOT_KNOWN
-from fairwise.judgments import Answer, reliability
+from fairwise.judgments import Answer
+from fairwise.judgments.agreement import decimals
 from fairwise.judgments.answer import PairDesign
 from fairwise.languages import Language, language_of, languages_of
 from fairwise.messages import marked, translated
@@ -202,7 +203,7 @@ class Words:
         """A measure of agreement, with as many decimals as it takes to see whether it is above chance."""
         if _missing(number):
             return NOTHING
-        return self.language.decimal(_minus(reliability.decimals(float(number))))  # type: ignore[arg-type]
+        return self.language.decimal(_minus(decimals(float(number))))  # type: ignore[arg-type]
 
 
 def languages() -> tuple[str, ...]:

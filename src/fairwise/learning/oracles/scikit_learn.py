@@ -48,8 +48,20 @@ _REMEMBERED = 32  # fits that another may begin at
 
 # Of scikit-learn's: what they learn depends on nothing but the rows, and on all of them alike; nothing is drawn.
 _BLIND = frozenset(
-    "Binarizer MaxAbsScaler MinMaxScaler MissingIndicator Normalizer OneHotEncoder OrdinalEncoder "
-    "PolynomialFeatures RobustScaler SimpleImputer StandardScaler VarianceThreshold".split()
+    [
+        "Binarizer",
+        "MaxAbsScaler",
+        "MinMaxScaler",
+        "MissingIndicator",
+        "Normalizer",
+        "OneHotEncoder",
+        "OrdinalEncoder",
+        "PolynomialFeatures",
+        "RobustScaler",
+        "SimpleImputer",
+        "StandardScaler",
+        "VarianceThreshold",
+    ]
 )
 _TO_A_GRADIENT = {"lbfgs", "newton-cg", "newton-cholesky"}  # solvers that end where the slope is small
 
