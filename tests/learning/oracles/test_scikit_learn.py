@@ -16,7 +16,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from fairwise.learning.oracles.scikit_learn import FittedClassifiers, Ranking, ScikitLearnOracle, pack, unpack
+from fairwise.learning.oracles.base import Ranking
+from fairwise.learning.oracles.scikit_learn import FittedClassifiers, ScikitLearnOracle, pack, unpack
 
 SEEN: list[tuple[Any, Any, Any]] = []
 

@@ -185,3 +185,24 @@ class Oracle(Protocol):
     def regression_terms(self, problem: Problem) -> RegressionTerms | None:  # noqa: ARG002
         """Return what a game against the regression needs of the people; None where the class is not linear."""
         return None
+
+
+class Ranking:
+    """Points sorted once by their score ``(P,)``, for thresholds under any cost."""
+
+    def __init__(self, score: FloatArray) -> None:
+        self._values, self._position = np.unique(score, return_inverse=True)
+
+    def cheapest(self, cost: FloatArray) -> tuple[float, float]:
+        """Return the threshold ``t`` with the least ``sum cost[score > t]``, between two scores, and that cost."""
+        values = self._values
+        above = np.cumsum(np.bincount(self._position, cost)[::-1])[::-1]  # cost of label 1 from each value up
+        below = np.concatenate([[values[0] - 1.0], (values[:-1] + values[1:]) / 2])  # thresholds under each value
+        usable = np.append(True, (below[1:] >= values[:-1]) & (below[1:] < values[1:]))
+        candidates = np.append(np.where(usable, above, np.inf), 0.0)
+        best = int(np.argmin(candidates))
+        return float(np.append(below, values[-1])[best]), float(candidates[best])
+
+    def above(self, threshold: float) -> LabelArray:
+        """Return the labels ``(P,)`` of this threshold."""
+        return np.asarray(self._values > threshold, dtype=np.uint8)[self._position]

@@ -34,6 +34,7 @@ from fairwise.learning.oracles.base import (
     IntArray,
     LabelArray,
     Oracle,
+    Ranking,
     Rows,
     by_label,
     n_labels,
@@ -465,27 +466,6 @@ def scores(model: Any, rows: Rows) -> FloatArray:
     if hasattr(model, "decision_function"):
         return np.asarray(model.decision_function(rows), dtype=float)
     return np.asarray(model.predict_proba(rows), dtype=float)[:, 1]
-
-
-class Ranking:
-    """The points by their score ``(P,)``, sorted once for thresholds under any cost."""
-
-    def __init__(self, score: FloatArray) -> None:
-        self._values, self._position = np.unique(score, return_inverse=True)
-
-    def cheapest(self, cost: FloatArray) -> tuple[float, float]:
-        """The threshold ``t`` with the least ``sum cost[score > t]``, between two scores, and that cost."""
-        values = self._values
-        above = np.cumsum(np.bincount(self._position, cost)[::-1])[::-1]  # cost of label 1 from each value up
-        below = np.concatenate([[values[0] - 1.0], (values[:-1] + values[1:]) / 2])  # thresholds under each value
-        usable = np.append(True, (below[1:] >= values[:-1]) & (below[1:] < values[1:]))
-        candidates = np.append(np.where(usable, above, np.inf), 0.0)
-        best = int(np.argmin(candidates))
-        return float(np.append(below, values[-1])[best]), float(candidates[best])
-
-    def above(self, threshold: float) -> LabelArray:
-        """Labels ``(P,)`` of this threshold."""
-        return np.asarray(self._values > threshold, dtype=np.uint8)[self._position]
 
 
 def _single(member: BaseEstimator | int) -> FittedClassifiers:
