@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks import compas
 from benchmarks.row import Row, table
 from fairwise.auditing.intervals import AVERAGES, LEAST_JUDGES, LEAST_PAIRS, AnswerMeans, interval
-from fairwise.judgments import Answer, reliability
+from fairwise.judgments import Answer, agreement
 from fairwise.judgments.answer import FIRST, NEITHER, SAME, SECOND, Oriented
 from fairwise.simulation import draw_pairs, draw_respondents
 
@@ -175,7 +175,7 @@ def alpha_cells(everyone: Population) -> Iterator[Cell]:
                     pair = rng.integers(everyone.answer.shape[1], size=n_pairs)
                     judge = rng.integers(len(everyone.answer), size=n_judges)
                     rows = _rows(everyone.answer[np.ix_(judge, pair)])
-                    found = reliability.agreement_of(rows, level, 0.95)
+                    found = agreement.agreement_of(rows, level, 0.95)
                     held += found.low <= true_alpha(everyone.answer[:, pair], level) <= found.high
                     marked += not found.covered
                 yield Cell(False, n_judges, n_pairs, "alpha", level, held / _PANELS_OF_ALPHA, marked / _PANELS_OF_ALPHA)
@@ -219,7 +219,7 @@ def _notes(cells: list[Cell], of_alpha: list[Cell], failed: list[Cell]) -> str:
         f"one); a share counts as marked where most of its panels are. Lowest and highest of the marked: "
         f"{_range(cell for cell in cells if cell.is_marked)}.\n\n{table(header, lines)}\n\n"
         f"Krippendorff's alpha, {_PANELS_OF_ALPHA:,} panels, all judges about the same pairs; both levels. "
-        f"Marked are fewer than {reliability.LEAST_JUDGES} judges or {reliability.LEAST_PAIRS} pairs: "
+        f"Marked are fewer than {agreement.LEAST_JUDGES} judges or {agreement.LEAST_PAIRS} pairs: "
         f"{_range(cell for cell in of_alpha if cell.is_marked)}.\n\n{table(header[1:], of_levels)}"
     )
     if failed:

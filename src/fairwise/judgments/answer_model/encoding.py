@@ -397,8 +397,7 @@ def log_seconds(frame: pd.DataFrame) -> Floats:
     """Return the logarithms of how long answers took, NaN where nobody knows."""
     if "seconds" not in frame:
         return np.full(len(frame), np.nan)
-    logs: Floats = np.log(np.maximum(frame["seconds"].to_numpy(dtype=np.float64), _QUICKEST))
-    return logs
+    return np.asarray(np.log(np.maximum(frame["seconds"].to_numpy(dtype=np.float64), _QUICKEST)))
 
 
 def usual_pace(judgments: Judgments) -> tuple[float, float]:
@@ -418,9 +417,8 @@ def _design_weights(frame: pd.DataFrame) -> Floats:
     if "selection_probability" not in frame:
         return np.ones(len(frame))
     weight = 1 / frame["selection_probability"]
-    return (
-        (weight / weight.groupby(frame["design"].to_numpy()).transform("mean")).fillna(1.0).to_numpy(dtype=np.float64)
-    )
+    weight /= weight.groupby(frame["design"].to_numpy()).transform("mean")
+    return weight.fillna(1.0).to_numpy(dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
