@@ -27,7 +27,7 @@ test-all: .venv/.ready
 
 # The fast part, most of the mathematics and a look at the rest, on another Python: make test-python PYTHON=python3.13
 FAST := auditing constraints datasets judgments learning properties reporting simulation tables test_equal_nan.py \
-    cli/test_bots.py cli/test_check.py cli/test_fit.py cli/options/test_parsing.py cli/test_plan.py \
+    cli/test_bots.py cli/test_check.py cli/test_fit.py cli/test_options.py cli/test_plan.py \
     bots/test_participant.py archive/test_bundle.py study/test_settings.py web/participant/test_pairs.py \
     security/test_crafted_models.py
 SLOWER := auditing/test_frontier.py auditing/test_in_blocks.py learning/large/test_problem.py \

@@ -118,7 +118,7 @@ def measure(package: Path, fragments: re.Pattern[str], vague: frozenset[str]) ->
             for folder in ROOT.iterdir()
             if folder.is_dir() and not folder.name.startswith(".") and folder.name != "src"
             for file in folder.rglob("*.py")
-            if "_build" not in file.parts
+            if not {"_build", "gallery"} & set(file.parts)  # made by `make docs`
         ),
     }
 
