@@ -47,7 +47,13 @@ _TOO_MANY = plain_page(
     "Nothing that was saved is lost. Wait a minute, then load this page again.",
     503,
 )
-_TOO_LARGE.headers["connection"] = _TOO_MANY.headers["connection"] = "close"
+_STOPPING = plain_page(
+    "This website is being restarted",
+    "Nothing that was saved is lost. Wait a minute, then load this page again.",
+    503,
+)
+for _page in (_TOO_LARGE, _TOO_MANY, _STOPPING):
+    _page.headers["connection"] = "close"
 
 _connections: defaultdict[str, dict[Connection, None]] = defaultdict(dict)
 """Connections of this process by group, the oldest first; `_EVERYONE` is the group of all."""
@@ -168,13 +174,24 @@ class Connection(asyncio.BufferedProtocol):
             self.is_protected = not message.get("more_body", False)
             return message
 
+        begun = False
+
+        async def send_and_note(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
         head_bytes = len(scope["raw_path"]) + sum(len(name) + len(value) + 4 for name, value in scope["headers"])
         if not self.has_place:
             app = _TOO_MANY
         elif head_bytes > MOST_HEAD_BYTES or len(scope["headers"]) > MOST_HEADERS:
             app = _TOO_LARGE
         try:
-            await app(scope, receive_and_count, send)
+            await app(scope, receive_and_count, send_and_note)
+        except asyncio.CancelledError:  # the server stops, and the grace for requests under way is over
+            if begun:
+                raise
+            await _STOPPING(scope, receive, send)
         finally:
             self._at_work = self.is_protected = False
 
