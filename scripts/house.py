@@ -181,7 +181,8 @@ def main() -> int:
         if name == options.show and isinstance(value, list):
             print(*(f"  {place}" for place in value), sep="\n")
         if options.write and name in settings["falling"]:
-            text = re.sub(rf"(?m)^{name} = .*$", f"{name} = {min(number, limits[name]):.0f}", text)
+            step = 10 ** max(len(str(int(number))) - 3, 0)  # a little room, or every small change would raise a limit
+            text = re.sub(rf"(?m)^{name} = .*$", f"{name} = {min(-(-number // step) * step, limits[name]):.0f}", text)
     if options.write:
         SETTINGS.write_text(text, encoding="utf-8")
     return int(exceeded > 0)

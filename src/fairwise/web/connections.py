@@ -174,11 +174,11 @@ class Connection(asyncio.BufferedProtocol):
             self.is_protected = not message.get("more_body", False)
             return message
 
-        begun = False
+        has_started = False
 
         async def send_and_note(message: Message) -> None:
-            nonlocal begun
-            begun = True
+            nonlocal has_started
+            has_started = True
             await send(message)
 
         head_bytes = len(scope["raw_path"]) + sum(len(name) + len(value) + 4 for name, value in scope["headers"])
@@ -189,7 +189,7 @@ class Connection(asyncio.BufferedProtocol):
         try:
             await app(scope, receive_and_count, send_and_note)
         except asyncio.CancelledError:  # the server stops, and the grace for requests under way is over
-            if begun:
+            if has_started:
                 raise
             await _STOPPING(scope, receive, send)
         finally:
