@@ -168,13 +168,16 @@ class Connection(asyncio.BufferedProtocol):
             self._timer = None
         self._unused_bytes, self._at_work, self.is_protected = 0, True, scope["method"] in ("GET", "HEAD")
 
+        body_left = int(dict(scope["headers"]).get(b"content-length", _MOST_UNUSED_BYTES))
+        has_started = False
+
         async def receive_and_count() -> Message:
+            nonlocal body_left
             message = await receive()
+            body_left -= len(message.get("body", b""))
             self._unused_bytes = 0
             self.is_protected = not message.get("more_body", False)
             return message
-
-        has_started = False
 
         async def send_and_note(message: Message) -> None:
             nonlocal has_started
@@ -193,6 +196,8 @@ class Connection(asyncio.BufferedProtocol):
                 raise
             await _STOPPING(scope, receive, send)
         finally:
+            if not self.is_protected:  # the rest of a refused body is read: to hang up would lose the answer on its way
+                self._unused_bytes -= max(body_left, 0)
             self._at_work = self.is_protected = False
 
 
