@@ -257,8 +257,8 @@ def check_version(version: str) -> None:
     if _UNRELEASED.fullmatch(version):
         raise InputError(
             f"The database has tables of version {version!r}, from before the first release, which cannot be "
-            "upgraded. Make a bundle with the Fairwise that made them (fairwise export DIR --bundle FILE), and open it "
-            "with this one (fairwise study reopen FILE NEW_DIR)."
+            "upgraded. Export a bundle with the version of Fairwise that made them (fairwise export DIR "
+            "--out answers.csv --bundle study.zip), and open it with this one (fairwise study reopen study.zip NEW_DIR)."
         )
     try:
         can_upgrade = (
