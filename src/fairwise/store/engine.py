@@ -258,7 +258,7 @@ def check_version(version: str) -> None:
         raise InputError(
             f"The database has tables of version {version!r}, from before the first release, which cannot be "
             "upgraded. Export a bundle with the version of Fairwise that made them (fairwise export DIR "
-            "--out answers.csv --bundle study.zip), and open it with this one (fairwise study reopen study.zip NEW_DIR)."
+            "--out answers.csv --bundle study.zip), and open it with this one (fairwise study reopen study.zip NEW)."
         )
     try:
         can_upgrade = (
